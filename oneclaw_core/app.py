@@ -240,7 +240,7 @@ class OneClaw:
                 resumed does not have them.
             output: what the answer is to be, in place of a text: a type that pydantic can validate, such as a model or
                 ``Report | Refusal``, a JSON Schema as a dictionary, or an ``Output``. ``TurnFinishedEvent.output`` is
-                the value; while the model writes, an ``OutputEvent`` has what has come of it, where that is known.
+                the value; while the model writes, an ``OutputEvent`` has the part that has arrived, where it is known.
             output_retries: how often the model is told what is wrong with its output, from 0 to 20.
 
         Yields:

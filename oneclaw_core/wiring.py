@@ -392,7 +392,7 @@ def model_steps(compactor: Compactor, costs: Costs) -> tuple[Step[Ask, Answer], 
         costs: of requests.
     """
     return (
-        output_shown,  # shows what has come of an output of a type
+        output_shown,  # shows the part of an output that has arrived
         explained,  # has a model explain, without tools, why its turn makes no progress
         not_empty,  # asks again for an answer that is empty, or has a call that cannot be read
         falls_back,  # asks the next model behind the one that was asked for

@@ -31,7 +31,7 @@ _EXPLANATION_BYTES = 60_000
 
 
 async def explained(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
-    """Have the model of a turn that is stuck explain, without tools, why it got no further.
+    """Have the model of a turn that is stuck explain, without tools, why it makes no progress.
 
     Raises:
         TurnLimitError: the model explains nothing.

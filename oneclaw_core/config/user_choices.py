@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class UserChoices:
-    """The choices of the user; another process may change it at any time.
+    """The choices of the user, which another process may change at any time.
 
     Args:
-        store: keeps it.
+        store: keeps them.
         settings: reads the settings.
         environ: the environment with settings.
         registry: the tools.

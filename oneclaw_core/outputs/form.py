@@ -104,7 +104,7 @@ class OutputForm:
         return self.validate(written)
 
     def part_of(self, text: str) -> Any:
-        """Return what has come of a value, as plain JSON that is not checked; :data:`NOT_YET` for nothing."""
+        """Return the part of a value that has arrived, as unchecked JSON data; :data:`NOT_YET` for nothing."""
         from pydantic_core import from_json
 
         written = text.lstrip()

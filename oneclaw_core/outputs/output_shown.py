@@ -1,4 +1,4 @@
-"""Show what has come of an output while the model writes."""
+"""Show the parts of an output while the model writes it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from oneclaw_core.types.model_requests import ModelEvent
     from oneclaw_core.types.steps import Handler
 
-# Of what has come, how much more must come before it is read again.
+# The part is read again once a fiftieth more has arrived.
 _NEXT_PART = 50
 
 
 async def output_shown(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
-    """Emit what has come of the output that a program wants, behind each piece of the answer that brings more of it."""
+    """Emit the part of the output that has arrived, after each piece of the answer that adds to it."""
     output = ask.turn.ending
     if not isinstance(output, TurnOutput) or ask.purpose != "answer":
         return await run(ask)
@@ -49,7 +49,7 @@ class _Part:
         self._length = self._next = 0
 
     def after(self, event: ModelEvent) -> Any:
-        """Take a piece of the answer; return what has come of the output, ``NOT_YET`` for nothing new."""
+        """Take a piece of the answer; return the part of the output so far, ``NOT_YET`` if there is nothing new."""
         if isinstance(event, TextWithdrawn):
             self._pieces.clear()
             self._length = self._next = 0

@@ -72,16 +72,16 @@ class Turn:
         within, session = state.request.within, state.session
         outer = within.turn if within is not None else None
         self._scope = TurnScope(
-            state.budget,
-            within,
-            state.model.given or state.model.asked_name,
-            state.hooks.info if state.hooks is not None else None,
-            state.model.reasoning,
-            outer.task if outer is not None else state.request.task,
-            session.info.name,
-            state.settings.tool_result_max_characters,
-            session.views,
-            outer.deps if outer is not None and state.request.deps is None else state.request.deps,
+            budget=state.budget,
+            call=within,
+            model=state.model.given or state.model.asked_name,
+            info=state.hooks.info if state.hooks is not None else None,
+            reasoning=state.model.reasoning,
+            task=outer.task if outer is not None else state.request.task,
+            session_name=session.info.name,
+            shown_characters=state.settings.tool_result_max_characters,
+            views=session.views,
+            deps=outer.deps if outer is not None and state.request.deps is None else state.request.deps,
         )
 
     async def run(self, groups: Iterable[str] = (), pending: Sequence[Message] = ()) -> None:

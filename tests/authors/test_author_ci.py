@@ -28,7 +28,7 @@ only_long = pytest.mark.skipif(not IS_LONG, reason="repeats what the whole tox s
 
 @pytest.fixture(scope="module")
 def author(tmp_path_factory, built_wheels):
-    """What `pip install "oneclaw-core[standard]" build tox` makes."""
+    """An environment after `pip install "oneclaw-core[standard]" build tox`."""
     return Outside(tmp_path_factory.mktemp("author") / "outside", built_wheels).make(*AUTHOR)
 
 

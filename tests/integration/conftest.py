@@ -1,4 +1,4 @@
-"""Which wire formats a test is tried with."""
+"""The wire formats that a test is tried with."""
 
 from collections import defaultdict
 from zlib import crc32

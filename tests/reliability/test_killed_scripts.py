@@ -53,7 +53,7 @@ PRELOADED = [
 
 @dataclass
 class Count:
-    """What came of scripts that were killed."""
+    """The outcome of scripts that were killed."""
 
     kills: int = 0
     kills_in_calls: int = 0
