@@ -10,10 +10,10 @@ from oneclaw_core.errors import AgentError, NotFoundError
 from oneclaw_core.shipped.missing import missing_part, unknown_name
 from oneclaw_core.types.agents import BUILTIN_AGENTS, REASONING_LEVELS, Agent, check_own
 from oneclaw_core.types.text import clean_text
-from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection
+from oneclaw_core.types.tools import ToolSelection
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from typing_extensions import Unpack
 
@@ -231,20 +231,6 @@ class AgentService:
                     "tool group", str(name)[:100], groups, "oneclaw groups list", self._registry.absent_plugins
                 )
             )
-
-
-def selection_of(tools: Iterable[str] | None, groups: Iterable[str] | None, now: ToolSelection) -> ToolSelection:
-    """Make an agent's new selection from names; ``*`` stands for all.
-
-    Args:
-        tools: names of tools, ``None`` to leave them as they are.
-        groups: names of tool groups, ``None`` to leave them as they are.
-        now: the selection that the agent has; from everything, what is not named is taken out.
-    """
-    named = ToolSelection.naming(tools, groups)
-    if now == ALL_TOOLS:
-        return named
-    return ToolSelection(now.tools if tools is None else named.tools, now.groups if groups is None else named.groups)
 
 
 def _line(text: Any) -> Any:

@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.channels.shared_commands import chat_command_names as chat_command_names
+    from oneclaw_core.cli.agents import agent_document as agent_document
     from oneclaw_core.cli.asking import terminal_confirmer as terminal_confirmer
     from oneclaw_core.cli.catalog import HomeCatalog as HomeCatalog
     from oneclaw_core.cli.catalog import load_catalog as load_catalog
     from oneclaw_core.cli.catalog import not_found as not_found
+    from oneclaw_core.cli.confirming import confirm as confirm
+    from oneclaw_core.cli.confirming import yes_option as yes_option
     from oneclaw_core.cli.input_lines import LineReader as LineReader
     from oneclaw_core.cli.main import check_commands as check_commands
     from oneclaw_core.cli.options import ConversationChoice as ConversationChoice
@@ -28,6 +31,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.cli.options import note_cut_off as note_cut_off
     from oneclaw_core.cli.options import note_missing_parts as note_missing_parts
     from oneclaw_core.cli.options import session_hint as session_hint
+    from oneclaw_core.cli.options import stacked as stacked
     from oneclaw_core.cli.output import fitting_widths as fitting_widths
     from oneclaw_core.cli.output import has_no_room as has_no_room
     from oneclaw_core.cli.output import is_terminal as is_terminal
@@ -46,6 +50,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.cli.rendering import failures_as_events as failures_as_events
     from oneclaw_core.cli.reviewing import look_at_unpacked as look_at_unpacked
     from oneclaw_core.cli.run import read_stdin as read_stdin
+    from oneclaw_core.cli.running import with_configuration as with_configuration
     from oneclaw_core.cli.trust import forget_trust as forget_trust
     from oneclaw_core.cli.trust import trust_directory as trust_directory
     from oneclaw_core.compaction.estimate import definition_tokens as definition_tokens
@@ -57,6 +62,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.installation.stores import home_with_backend as home_with_backend
     from oneclaw_core.services.manager import chat_services as chat_services
     from oneclaw_core.system.home import find_profiles as find_profiles
+    from oneclaw_core.types.agents import MAX_SYSTEM_PROMPT_CHARACTERS as MAX_SYSTEM_PROMPT_CHARACTERS
     from oneclaw_core.types.budget import dollars as dollars
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -107,11 +107,20 @@ def test_an_agent_says_which_of_its_tools_are_missing(home, oneclaw, monkeypatch
     assert shell_is_missing(exec_line)
 
 
+def test_the_core_alone_lists_and_shows_agents(core_alone, oneclaw, ok):
+    (agent,) = ok("agents", "list", "--json")
+    assert agent["system_prompt"] in ok("agents", "show", agent["name"])
+    refused = oneclaw("agents", "create", "Poet", "--system-prompt", "You write poems.")
+    assert (refused.status, how_to_install("agents") in refused.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("tools", "disable", "exec"), ("agents", "create", "new", "--system-prompt", "Help.", "--tools", "exec")],
 )
-def test_naming_a_tool_of_a_missing_plugin_says_what_to_install(core_alone, oneclaw, arguments):
+def test_naming_a_tool_of_a_missing_plugin_says_what_to_install(home, oneclaw, monkeypatch, arguments):
+    found = [point for point in loading.discover() if point.name in ("builtin", "agents")]
+    monkeypatch.setattr(loading.PluginCache, "plugins", lambda self: found)
     outcome = oneclaw(*arguments)
     assert outcome.status == 2
     assert "there is no tool 'exec'" in outcome.stderr

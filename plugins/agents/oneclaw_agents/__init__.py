@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core import hookimpl
 
 if TYPE_CHECKING:
-    from oneclaw_core import ChatCommandRegistrar, SettingsRegistrar, ToolRegistrar
+    from oneclaw_core import ChatCommandRegistrar, CommandRegistrar, SettingsRegistrar, ToolRegistrar
 
 
 @hookimpl
@@ -29,3 +29,11 @@ def register_chat_commands(register: ChatCommandRegistrar) -> None:
     """Register what people look at in a chat."""
     register("agents", "oneclaw_agents.tools:agents_command", help="List the sub-agents; /agents stop ID stops one.")
     register("todo", "oneclaw_agents.session:show_todos", help="Show the to-do list of this conversation.")
+
+
+@hookimpl
+def register_commands(register: CommandRegistrar) -> None:
+    """Add the commands that change agents to ``oneclaw agents``."""
+    register("create", "oneclaw_agents.commands:create", help="Make an agent.", parent="agents")
+    register("edit", "oneclaw_agents.commands:edit", help="Change an agent.", parent="agents")
+    register("delete", "oneclaw_agents.commands:delete", help="Delete an agent.", parent="agents")
