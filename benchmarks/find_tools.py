@@ -24,7 +24,7 @@ from zlib import crc32
 from benchmarks.environments import FOLDER
 from oneclaw_core import ToolDefinition, ToolGroupDefinition
 from oneclaw_core.search import tool_search
-from oneclaw_core.search.tool_search import ToolIndex
+from oneclaw_core.search.names import ToolIndex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,7 +20,7 @@ from oneclaw_memory.search_history import passages_of
 
 from benchmarks.corpus import FIRST_MOMENT, fill, made_up_word, texts
 from oneclaw_core import Message, MessageType
-from oneclaw_core.search.query import parse_query
+from oneclaw_core.search.words import parse_query
 from oneclaw_core.sessions import search
 from oneclaw_core.sessions.for_plugins import Sessions
 from oneclaw_core.sessions.search import SearchIndex

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from oneclaw_core.search.query import Query
+    from oneclaw_core.search.words import Query
     from oneclaw_core.types.provenance import Mark
 
 EXCERPT_CHARACTERS = 500
@@ -114,18 +114,13 @@ def bm25(counts: Sequence[float], weights: Sequence[float], length: float) -> fl
         weights: by term, how rare it is.
         length: of the document, as a share of the average.
     """
-    norm = bm25_norm(length)
-    return sum(weight * bm25_share(count, norm) for count, weight in zip(counts, weights, strict=True) if count)
+    pairs = zip(counts, weights, strict=True)
+    return sum(weight * bm25_share(count, length) for count, weight in pairs if count)
 
 
-def bm25_norm(length: float) -> float:
-    """Return what the length of a document, as a share of the average, takes from its terms in BM25."""
-    return _K1 * (1 - _B + _B * length)
-
-
-def bm25_share(count: float, norm: float) -> float:
-    """Return the score of one term of weight 1 in a document of a norm that has it so often."""
-    return count * (_K1 + 1) / (count + norm)
+def bm25_share(count: float, length: float) -> float:
+    """Return the score of one term of weight 1 in a document of a length that has it so often."""
+    return count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * length))
 
 
 def rank(

@@ -1,4 +1,4 @@
-"""The terms by which texts are searched: words of any script, without case and accents.
+"""The terms by which texts are searched, and queries: words of any script, without case and accents.
 
 Scripts that put no spaces between words (Chinese, Japanese, Thai and others), and Korean, which hangs particles on
 them, are searched by single characters and pairs of neighbours.
@@ -11,11 +11,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache, lru_cache
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+# What is longer was not written as a query; its beginning is enough to search by.
+_READ_CHARACTERS = 2_000
+_MOST_UNITS = 16
 
 # A longer word is no word, but an encoded file.
 _WORD_CHARACTERS = 64
@@ -38,6 +46,8 @@ _MARKS = (
 _EMOJI = "\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
 
 _LETTERS = f"(?:[^\\W_{_UNSPACED}]+|[{_MARKS}]+)+"
+_PART = re.compile(f"{_LETTERS}(?:['\u2019]{_LETTERS})*|[{_UNSPACED}]+|[{_EMOJI}]")
+_STRETCH = re.compile(f"[{_UNSPACED}]")
 # Most texts are ASCII, and cut much faster so.
 _ASCII_GAPS = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) != "'"}
 _APOSTROPHES = re.compile("['\u2019]")
@@ -54,30 +64,19 @@ _POINT_CLASSES = frozenset(range(10, 37))
 _SHORTEST_PLURAL = 4
 
 
-@cache
-def _part() -> re.Pattern[str]:
-    """Return the result of :func:`parts`, made on first use, which takes 5 ms and is never needed for ASCII."""
-    return re.compile(f"{_LETTERS}(?:['\u2019]{_LETTERS})*|[{_UNSPACED}]+|[{_EMOJI}]")
-
-
-@cache
-def _unspaced() -> re.Pattern[str]:
-    return re.compile(f"[{_UNSPACED}]")
-
-
 def parts(text: str) -> list[str]:
     """Cut a text into words, stretches of characters that are written without spaces, and emoji."""
-    return text.translate(_ASCII_GAPS).split() if text.isascii() else _part().findall(text)
+    return text.translate(_ASCII_GAPS).split() if text.isascii() else _PART.findall(text)
 
 
 def parts_with_places(text: str) -> Iterator[tuple[str, int, int]]:
     """The same, each part with where it begins and ends in the text."""
-    return ((match[0], match.start(), match.end()) for match in _part().finditer(text))
+    return ((match[0], match.start(), match.end()) for match in _PART.finditer(text))
 
 
 def is_unspaced(part: str) -> bool:
     """Return True if a part is a stretch of characters that may hold several words."""
-    return not part.isascii() and _unspaced().match(part) is not None
+    return not part.isascii() and _STRETCH.match(part) is not None
 
 
 def folded(part: str) -> str:
@@ -135,3 +134,65 @@ def _singular(word: str) -> str:
     if word.endswith("ies") and not word.endswith(("eies", "aies")):
         return word[:-3] + "y"
     return word[:-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One thing that a query looks for.
+
+    Attributes:
+        text: a word, an emoji, or a stretch of a script without spaces, folded.
+        terms: the terms of the index that all texts with the unit have.
+    """
+
+    text: str
+    terms: tuple[str, ...]
+
+    @property
+    def is_stretch(self) -> bool:
+        """True if it may stand within a longer stretch of characters."""
+        return is_unspaced(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The terms to search for; falsy if there are none.
+
+    Attributes:
+        units: each once, in their order.
+    """
+
+    units: tuple[Unit, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.units)
+
+    def loosened(self) -> Query:
+        """The same with stretches taken apart into pairs: no one knows which of them are words."""
+        units = []
+        for unit in self.units:
+            if unit.is_stretch and len(unit.text) > 1:
+                units += [Unit(pair, (pair,)) for pair in pairs(unit.text)]
+            else:
+                units.append(unit)
+        return Query(tuple(dict.fromkeys(units))[:_MOST_UNITS])
+
+    def counts(self, text: str) -> list[int]:
+        """Count how often a text has each unit."""
+        words = Counter(map(folded, parts(text)))
+        stretches = [(word, count) for word, count in words.items() if is_unspaced(word)]
+        return [
+            sum(word.count(unit.text) * count for word, count in stretches) if unit.is_stretch else words[unit.text]
+            for unit in self.units
+        ]
+
+
+def parse_query(text: str) -> Query:
+    """Read what somebody wrote as a query; whatever it is, it is one."""
+    units: dict[str, Unit] = {}
+    for part in parts(clean_text(text)[:_READ_CHARACTERS]):
+        unit = folded(part)
+        if unit:
+            is_long = is_unspaced(unit) and len(unit) > 1
+            units.setdefault(unit, Unit(unit, tuple(dict.fromkeys(pairs(unit))) if is_long else (unit,)))
+    return Query(tuple(units.values())[:_MOST_UNITS])

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.contract.arguments import SessionInfo
 from oneclaw_core.errors import NotFoundError, OneClawError, SessionBusyError, UsageError
-from oneclaw_core.search.query import parse_query
 from oneclaw_core.search.ranking import Findings, rank
+from oneclaw_core.search.words import parse_query
 from oneclaw_core.sessions.search import Found, SearchRange
 from oneclaw_core.sessions.timestamps import to_stored
 from oneclaw_core.system.threads import run_in_thread
@@ -21,8 +21,8 @@ from oneclaw_core.types.messages import MessageType
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-    from oneclaw_core.search.query import Query
     from oneclaw_core.search.ranking import Passage
+    from oneclaw_core.search.words import Query
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.types.messages import Message

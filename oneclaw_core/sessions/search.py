@@ -17,7 +17,7 @@ from oneclaw_core.sessions.timestamps import to_datetime
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from oneclaw_core.search.query import Query
+    from oneclaw_core.search.words import Query
     from oneclaw_core.sessions.connection import Connection, SearchIndex
 
 _CANDIDATES = 400

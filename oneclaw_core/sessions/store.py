@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from oneclaw_core.search.query import Query
+    from oneclaw_core.search.words import Query
     from oneclaw_core.sessions.backend import Backend
     from oneclaw_core.sessions.connection import Connection
     from oneclaw_core.sessions.plugin_storage import PluginContent, PluginStorage

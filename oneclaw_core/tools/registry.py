@@ -17,7 +17,7 @@ from oneclaw_core.types.tools import ALL_TOOLS, ToolSelection, ToolSourceInfo
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, KeysView, Mapping
 
-    from oneclaw_core.search.tool_search import ToolSearch
+    from oneclaw_core.search.names import ToolSearch
     from oneclaw_core.types.provenance import Mark
     from oneclaw_core.types.tool_definition import Tool
     from oneclaw_core.types.tool_groups import ToolGroupDefinition
@@ -460,7 +460,7 @@ class ToolRegistry:
     @cached_property
     def search(self) -> ToolSearch:
         """The search for tools, whose index is kept until the registry changes."""
-        from oneclaw_core.search.tool_search import ToolSearch
+        from oneclaw_core.search.names import ToolSearch
 
         return ToolSearch(self)
 

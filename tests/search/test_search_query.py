@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneclaw_core.search.query import parse_query
+from oneclaw_core.search.words import parse_query
 
 
 def units(text):

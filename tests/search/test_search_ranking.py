@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneclaw_core.search.query import parse_query
 from oneclaw_core.search.ranking import Passage, Source, excerpt, rank
+from oneclaw_core.search.words import parse_query
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from processor_time import processor_seconds
 
-from oneclaw_core.search.query import parse_query
-from oneclaw_core.search.words import folded, index_terms, is_unspaced, parts, parts_with_places
+from oneclaw_core.search.words import folded, index_terms, is_unspaced, parse_query, parts, parts_with_places
 
 
 def finds(query, text):

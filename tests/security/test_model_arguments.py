@@ -167,7 +167,7 @@ def test_no_text_makes_an_expression_of_the_program_search_without_end(unit):
     from oneclaw_core.cli.output import printable_line
     from oneclaw_core.files.text_content import untrusted
     from oneclaw_core.permissions import rules as permission_rules
-    from oneclaw_core.search.query import parse_query
+    from oneclaw_core.search.words import parse_query
 
     text = unit * (10_000 // len(unit)) + "!"
     for work in (

@@ -9,7 +9,7 @@ import pytest
 from histories import assistant, call, opened, success, user
 
 from oneclaw_core.errors import StoreError, UsageError
-from oneclaw_core.search.query import parse_query
+from oneclaw_core.search.words import parse_query
 from oneclaw_core.sessions.search import SearchRange
 from oneclaw_core.types.messages import Attachment, Message, MessageType
 from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, restore_loaded_groups

@@ -20,8 +20,8 @@ from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneclaw_core.search.query import parse_query
 from oneclaw_core.search.ranking import Source
+from oneclaw_core.search.words import parse_query
 from oneclaw_core.sessions.connection import SearchIndex
 from oneclaw_core.sessions.search import SearchRange
 from oneclaw_core.sessions.timestamps import to_stored

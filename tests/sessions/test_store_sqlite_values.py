@@ -9,7 +9,7 @@ import pytest
 from histories import assistant, change, opened, user
 
 from oneclaw_core.errors import StoreDamagedError, UsageError
-from oneclaw_core.search.query import parse_query
+from oneclaw_core.search.words import parse_query
 from oneclaw_core.sessions.search import SearchRange
 from oneclaw_core.types.messages import Attachment, Message, MessageType
 

@@ -18,7 +18,7 @@ from oneclaw_database import copying
 
 from oneclaw_core.errors import StoreError, UsageError
 from oneclaw_core.permissions import Decision, Grant
-from oneclaw_core.search.query import parse_query
+from oneclaw_core.search.words import parse_query
 from oneclaw_core.sessions import database_status
 from oneclaw_core.sessions.search import SearchRange
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend

@@ -22,7 +22,7 @@ from postgres_server import administer, database_on_server
 
 from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreDamagedError, StoreError, StoreVersionError
 from oneclaw_core.permissions import Decision, Grant
-from oneclaw_core.search.query import parse_query
+from oneclaw_core.search.words import parse_query
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.sessions import messages as stored_messages
 from oneclaw_core.sessions import settings
