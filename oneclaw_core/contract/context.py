@@ -218,8 +218,8 @@ class PluginContext:
         if self.declaration is not None:
             self.declaration.require_host(request.url.host)
 
-    def _wait_for(self, work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result()
+    def _wait_for(self, work: Coroutine[Any, Any, _Made]) -> _Made:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _without_exit(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """Await a coroutine; what would end the event loop, and all with it, is an error of the plugin."""

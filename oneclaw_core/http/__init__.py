@@ -24,8 +24,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.http.clients import create_guarded_client as create_guarded_client
     from oneclaw_core.http.clients import expands_boundedly as expands_boundedly
     from oneclaw_core.http.clients import prepare_clients as prepare_clients
-    from oneclaw_core.http.impatient import ImpatientConnection as ImpatientConnection
-    from oneclaw_core.http.listening import listen as listen
     from oneclaw_core.http.messages import InvalidRequestError as InvalidRequestError
     from oneclaw_core.http.messages import body_pieces as body_pieces
     from oneclaw_core.http.messages import decoded as decoded
@@ -39,11 +37,13 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.http.proxy import GuardedProxy as GuardedProxy
     from oneclaw_core.http.proxy import command_proxy as command_proxy
     from oneclaw_core.http.proxy import guarded_proxy as guarded_proxy
-    from oneclaw_core.http.server_guard import ServerGuard as ServerGuard
-    from oneclaw_core.http.server_guard import bearer_token as bearer_token
-    from oneclaw_core.http.server_guard import send_refusal as send_refusal
     from oneclaw_core.http.server_tokens import ServerToken as ServerToken
     from oneclaw_core.http.server_tokens import ServerTokens as ServerTokens
+    from oneclaw_core.http.servers import ImpatientConnection as ImpatientConnection
+    from oneclaw_core.http.servers import ServerGuard as ServerGuard
+    from oneclaw_core.http.servers import bearer_token as bearer_token
+    from oneclaw_core.http.servers import listen as listen
+    from oneclaw_core.http.servers import send_refusal as send_refusal
     from oneclaw_core.secrets.store import SecretPlace as SecretPlace
     from oneclaw_core.secrets.store import SecretStore as SecretStore
     from oneclaw_core.secrets.store import SecretWords as SecretWords

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import concurrent.futures
+import asyncio
 import socket
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING
 
 from oneclaw_core.system.threads import start_in_background
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     AddressGate = Callable[[str, str, int], Awaitable[None]]
 
 # Spelled out rather than asked of `ipaddress.is_global`, whose answer differs between patch releases of Python.
-# IANA IPv4 Special-Purpose Address Registry (RFC 6890), everything that is no ordinary public host.
-_NOT_PUBLIC_IPV4 = tuple(
-    IPv4Network(network)
+# IANA IPv4 Special-Purpose Address Registry (RFC 6890), everything that is no ordinary public host. Of IPv6, what lies
+# inside global unicast (RFC 4291) and is none either.
+_NOT_PUBLIC = tuple(
+    ip_network(network)
     for network in (
         "0.0.0.0/8",  # this network
         "10.0.0.0/8",  # private
@@ -36,25 +37,18 @@ _NOT_PUBLIC_IPV4 = tuple(
         "203.0.113.0/24",  # documentation
         "224.0.0.0/4",  # multicast
         "240.0.0.0/4",  # reserved, and broadcast
-    )
-)
-_GLOBAL_UNICAST_IPV6 = IPv6Network("2000::/3")
-# Inside global unicast (RFC 4291), yet no ordinary public host.
-_NOT_PUBLIC_IPV6 = tuple(
-    IPv6Network(network)
-    for network in (
         "2001::/23",  # protocol assignments, among them Teredo, which wraps an IPv4 address
         "2001:db8::/32",  # documentation
         "2002::/16",  # 6to4, which wraps an IPv4 address
         "3fff::/20",  # documentation
     )
 )
-_PRIVATE_IPV4 = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))  # RFC 1918
-_PRIVATE_IPV6 = IPv6Network("fc00::/7")  # RFC 4193
+_GLOBAL_UNICAST_IPV6 = IPv6Network("2000::/3")
+_PRIVATE = tuple(map(ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")))  # RFC 1918, RFC 4193
 _NAT64 = IPv6Network("64:ff9b::/96")
 # This machine, its link, those who listen together, and where clouds keep metadata: no name of a service is there.
-_OWN_IPV4 = tuple(
-    IPv4Network(network)
+_OWN = tuple(
+    ip_network(network)
     for network in (
         "0.0.0.0/8",
         "100.100.100.200/32",
@@ -64,11 +58,6 @@ _OWN_IPV4 = tuple(
         "192.0.0.0/24",
         "224.0.0.0/4",
         "240.0.0.0/4",
-    )
-)
-_OWN_IPV6 = tuple(
-    IPv6Network(network)
-    for network in (
         "::/96",  # unspecified, loopback, and the deprecated form that wraps an IPv4 address
         "fd00:ec2::/32",  # Amazon's metadata service
         "fd20:ce::/32",  # Google's
@@ -91,11 +80,10 @@ def is_public_address(address: str) -> bool:
     Returns:
         ``False`` also for what is not an address at all.
     """
-    try:
-        parsed = ip_address(address)
-    except ValueError:
+    parsed = _parsed(address)
+    if parsed is None or (parsed.version == 6 and parsed not in _GLOBAL_UNICAST_IPV6):
         return False
-    return _is_public_ipv4(parsed) if isinstance(parsed, IPv4Address) else _is_public_ipv6(parsed)
+    return not any(parsed in network for network in _NOT_PUBLIC)
 
 
 def private_kind(address: str) -> str:
@@ -114,10 +102,7 @@ def private_kind(address: str) -> str:
         return "loopback"
     if parsed.is_link_local:
         return "link-local"
-    is_in = (
-        any(parsed in each for each in _PRIVATE_IPV4) if isinstance(parsed, IPv4Address) else parsed in _PRIVATE_IPV6
-    )
-    return "private" if is_in else "other"
+    return "private" if any(parsed in network for network in _PRIVATE) else "other"
 
 
 def is_own_address(address: str) -> bool:
@@ -126,38 +111,19 @@ def is_own_address(address: str) -> bool:
     Returns:
         ``True`` also for what is not an address at all.
     """
+    parsed = _parsed(address)
+    return parsed is None or any(parsed in network for network in _OWN)
+
+
+def _parsed(address: str) -> IPv4Address | IPv6Address | None:
+    """Parse an address; of one that wraps an IPv4 address, return that. ``None`` for what is no address."""
     try:
         parsed = ip_address(address)
     except ValueError:
-        return True
-    if isinstance(parsed, IPv6Address):
-        wrapped = _wrapped(parsed)
-        if wrapped is None:
-            return any(parsed in network for network in _OWN_IPV6)
-        parsed = wrapped
-    return any(parsed in network for network in _OWN_IPV4)
-
-
-def start_lookup(host: str) -> concurrent.futures.Future[list[str]]:
-    """Ask the system's resolver in a thread that nothing waits for, since a lookup cannot be broken off.
-
-    What is an address already needs no thread.
-    """
-    try:
-        ip_address(host)
-    except ValueError:
-        return start_in_background(lambda: _look_up(host), f"resolve {host}")
-    found: concurrent.futures.Future[list[str]] = concurrent.futures.Future()
-    try:
-        found.set_result(_look_up(host, socket.AI_NUMERICHOST))
-    except OSError as error:
-        found.set_exception(error)
-    return found
-
-
-def _look_up(host: str, flags: int = 0) -> list[str]:
-    answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=flags)
-    return list(dict.fromkeys(str(address[0]) for *_, address in answers))
+        return None
+    if isinstance(parsed, IPv4Address):
+        return parsed
+    return IPv4Address(int(parsed) & 0xFFFF_FFFF) if parsed in _NAT64 else parsed.ipv4_mapped or parsed
 
 
 async def checked_addresses(
@@ -177,11 +143,17 @@ async def checked_addresses(
         OSError: the host is unknown.
         UnicodeError: it is not the name of a host.
     """
-    import asyncio
-
-    addresses = await asyncio.wait_for(asyncio.wrap_future(start_lookup(host)), timeout_seconds)
+    addresses = await look_up(host, timeout_seconds)
     await check_addresses(addresses, host, port, allow_private)
     return addresses
+
+
+async def look_up(host: str, timeout_seconds: float | None) -> list[str]:
+    """Return the addresses of a host; raise as :func:`checked_addresses` does."""
+    # In a thread that nothing waits for, since a lookup cannot be broken off.
+    lookup = start_in_background(lambda: socket.getaddrinfo(host, None, type=socket.SOCK_STREAM), f"resolve {host}")
+    answers = await asyncio.wait_for(asyncio.wrap_future(lookup), timeout_seconds)
+    return list(dict.fromkeys(str(address[0]) for *_, address in answers))
 
 
 async def check_addresses(
@@ -192,20 +164,3 @@ async def check_addresses(
         gate = allow_public if is_public_address(address) else allow_private
         if gate is not None:
             await gate(host, address, port)
-
-
-def _is_public_ipv4(address: IPv4Address) -> bool:
-    return not any(address in network for network in _NOT_PUBLIC_IPV4)
-
-
-def _is_public_ipv6(address: IPv6Address) -> bool:
-    wrapped = _wrapped(address)
-    if wrapped is not None:
-        return _is_public_ipv4(wrapped)
-    return address in _GLOBAL_UNICAST_IPV6 and not any(address in network for network in _NOT_PUBLIC_IPV6)
-
-
-def _wrapped(address: IPv6Address) -> IPv4Address | None:
-    if address in _NAT64:
-        return IPv4Address(int(address) & 0xFFFF_FFFF)
-    return address.ipv4_mapped

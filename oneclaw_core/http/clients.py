@@ -5,7 +5,10 @@ The client library (httpx) takes 0.3 s to import and is imported when the first 
 
 from __future__ import annotations
 
-from contextlib import suppress
+import asyncio
+import time
+from collections import deque
+from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,19 +17,18 @@ from oneclaw_core.system.loops import is_worker_thread
 from oneclaw_core.system.version import USER_AGENT
 
 if TYPE_CHECKING:
-    import asyncio
     import ssl
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 
     import httpx
 
     from oneclaw_core.http.addresses import AddressGate
-    from oneclaw_core.http.guard import RequestGate, SyncAddressGate, SyncRequestGate
+    from oneclaw_core.http.guard import RequestGate
     from oneclaw_core.system.loops import Worker
 
 
 MAX_REDIRECTS = 10
-_KEEP_SECONDS = 5.0
+_IDLE_SECONDS = 5.0
 
 
 def create_client(
@@ -57,7 +59,7 @@ def create_client(
     return httpx.AsyncClient(
         transport=EnvironmentTransport(
             _ssl_context() if is_for_https else _no_certificates(),
-            httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEEP_SECONDS),
+            httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_IDLE_SECONDS),
         ),
         headers={"User-Agent": USER_AGENT},
         timeout=httpx.Timeout(
@@ -88,36 +90,37 @@ def create_guarded_client(
     """
     import httpx
 
-    from oneclaw_core.http.guard import GuardedTransport
+    from oneclaw_core.http.guard import GuardedTransport, checked_request
 
-    return httpx.AsyncClient(
-        transport=GuardedTransport(_ssl_context(), allow_private, allow_public, allow_request),
-        headers={"User-Agent": USER_AGENT},
-        timeout=httpx.Timeout(30, connect=10, pool=None),
-        follow_redirects=True,
-        max_redirects=MAX_REDIRECTS,
-        trust_env=False,
-    )
+    def check(request: httpx.Request) -> Coroutine[Any, Any, list[str]]:
+        return checked_request(request, allow_private, allow_public, allow_request)
+
+    return httpx.AsyncClient(transport=GuardedTransport(_ssl_context(), check), **_guarded_options())
 
 
-def create_guarded_sync_client(
-    allow_private: SyncAddressGate,
-    allow_public: SyncAddressGate | None = None,
-    allow_request: SyncRequestGate | None = None,
-) -> httpx.Client:
-    """Make the same client as :func:`create_guarded_client` for code that runs in a thread."""
+def create_guarded_sync_client(check: Callable[[httpx.Request], list[str]]) -> httpx.Client:
+    """Make the same client for code that runs in a thread.
+
+    Args:
+        check: returns the addresses that a request may be sent to, as :func:`oneclaw_core.http.guard.checked_request`.
+    """
     import httpx
 
     from oneclaw_core.http.guard import GuardedSyncTransport
 
-    return httpx.Client(
-        transport=GuardedSyncTransport(_ssl_context(), allow_private, allow_public, allow_request),
-        headers={"User-Agent": USER_AGENT},
-        timeout=httpx.Timeout(30, connect=10, pool=None),
-        follow_redirects=True,
-        max_redirects=MAX_REDIRECTS,
-        trust_env=False,
-    )
+    return httpx.Client(transport=GuardedSyncTransport(_ssl_context(), check), **_guarded_options())
+
+
+def _guarded_options() -> dict[str, Any]:
+    import httpx
+
+    return {
+        "headers": {"User-Agent": USER_AGENT},
+        "timeout": httpx.Timeout(30, connect=10, pool=None),
+        "follow_redirects": True,
+        "max_redirects": MAX_REDIRECTS,
+        "trust_env": False,
+    }
 
 
 class GuardedClients:
@@ -132,7 +135,7 @@ class GuardedClients:
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        wait_for: Callable[[Coroutine[Any, Any, None]], None],
+        wait_for: Callable[[Coroutine[Any, Any, list[str]]], list[str]],
         *gates: Callable[..., Coroutine[Any, Any, None]],
     ) -> None:
         self._loop = loop
@@ -143,8 +146,6 @@ class GuardedClients:
 
     def of_loop(self) -> httpx.AsyncClient:
         """Return the client for the plugin's event loop in its thread, else that for the program's."""
-        import asyncio
-
         loop = asyncio.get_running_loop() if is_worker_thread() else self._loop
         if loop not in self._of_loops:
             self._of_loops[loop] = create_guarded_client(*self._gates)
@@ -153,7 +154,7 @@ class GuardedClients:
     def of_threads(self) -> httpx.Client:
         """Return the client for code that runs in a thread."""
         if self._of_threads is None:
-            self._of_threads = create_guarded_sync_client(*map(self._from_thread, self._gates))
+            self._of_threads = create_guarded_sync_client(self._check_from_thread)
         return self._of_threads
 
     async def aclose(self, worker: Worker | None) -> None:
@@ -169,28 +170,66 @@ class GuardedClients:
             if self._of_threads is not None:
                 self._of_threads.close()
 
-    def _from_thread(self, gate: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-        def allow(*asked: Any) -> None:
-            refuse_on_loop(self._loop)
-            self._wait_for(gate(*asked))
+    def _check_from_thread(self, request: httpx.Request) -> list[str]:
+        from oneclaw_core.http.guard import checked_request
 
-        return allow
+        with suppress(RuntimeError):  # there is no event loop in this thread
+            if asyncio.get_running_loop() is self._loop or is_worker_thread():
+                raise UsageError("sync_http cannot ask for a permission on the event loop: use http there")
+        return self._wait_for(checked_request(request, *self._gates))
 
 
-def refuse_on_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Refuse to block an event loop that has to answer what is waited for, or one of a plugin.
+class ClientPool:
+    """Clients of one service, for many requests at once.
 
-    Raises:
-        UsageError: it runs in this thread.
+    No request waits for a connection, only for its turn where ``concurrency`` is limited.
+
+    For every request, the client library looks at each connection of its client. So a client gets one request at a
+    time, and there are as many clients as it takes.
+
+    Args:
+        make: makes a client.
+        concurrency: how many requests may run at the same time, ``None`` for no limit. The others wait, and are served
+            in the order in which they came.
     """
-    import asyncio
 
-    try:
-        is_here = asyncio.get_running_loop() is loop or is_worker_thread()
-    except RuntimeError:
-        is_here = False
-    if is_here:
-        raise UsageError("sync_http cannot ask for a permission on the event loop: use http there")
+    def __init__(self, make: Callable[[], httpx.AsyncClient], concurrency: int | None = None) -> None:
+        self._make = make
+        self._turns = asyncio.Semaphore(concurrency) if concurrency else None
+        self._clients: set[httpx.AsyncClient] = set()
+        # With the moment of the last use. The newest is used next, so that the others become idle and can be closed.
+        self._idle: deque[tuple[httpx.AsyncClient, float]] = deque()
+
+    @asynccontextmanager
+    async def acquired(self) -> AsyncIterator[httpx.AsyncClient]:
+        """Give a client for one request, until that is done."""
+        async with self._turns or nullcontext():
+            if self._idle:
+                client, _ = self._idle.pop()
+            else:
+                client = self._make()
+                self._clients.add(client)
+            try:
+                await self._close_unused()
+                yield client
+            finally:
+                # It may have been closed in the meantime.
+                if client in self._clients:
+                    self._idle.append((client, time.monotonic()))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        clients, self._clients = self._clients, set()
+        self._idle.clear()
+        for each in clients:
+            await each.aclose()
+
+    async def _close_unused(self) -> None:
+        oldest = time.monotonic() - _IDLE_SECONDS
+        while self._idle and self._idle[0][1] < oldest:
+            client, _ = self._idle.popleft()
+            self._clients.discard(client)
+            await client.aclose()
 
 
 def prepare_clients() -> None:

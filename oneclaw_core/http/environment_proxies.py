@@ -7,10 +7,12 @@ that cannot be read, is passed over until a request would go through it.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 import httpx
@@ -121,41 +123,27 @@ def _names(entry: str, url: httpx.URL) -> bool:
     An entry is ``*``, an address, a network such as ``10.0.0.0/8``, or a domain, whose subdomains it covers; a scheme,
     a port, brackets, a leading dot and wildcards are understood. One that cannot be read is about no host.
     """
-    entry = entry.lower()
-    scheme, separator, rest = entry.partition("://")
-    if separator:
-        if scheme not in (url.scheme, "all"):
-            return False
-        entry = rest
-    entry, port = _without_port(entry)
-    if port is not None and port != str(url.port or _DEFAULT_PORTS.get(url.scheme)):
+    scheme, separator, entry = entry.lower().rpartition("://")
+    if separator and scheme not in (url.scheme, "all"):
         return False
-    if "*" in entry and not entry.strip("*."):
-        return True
     host = url.host.rstrip(".")
     address = _address(host)
-    if address is not None:
-        return _is_within(address, entry) or ("*" in entry and fnmatchcase(host, entry))
-    entry = entry.lstrip("*.").rstrip(".")
-    return bool(entry) and (host == entry or host.endswith(f".{entry}") or fnmatchcase(host, entry))
-
-
-def _without_port(entry: str) -> tuple[str, str | None]:
-    if entry.startswith("["):
-        inner, _, behind = entry[1:].partition("]")
-        if behind.startswith("/"):
-            return inner + behind, None
-        return inner, behind.removeprefix(":") or None
-    name, separator, port = entry.rpartition(":")
-    return (name, port) if separator and ":" not in name and port.isdecimal() else (entry, None)
-
-
-def _is_within(address: IPv4Address | IPv6Address, entry: str) -> bool:
+    with suppress(ValueError):  # it is a name, or has a port
+        network = ip_network(entry.removeprefix("[").replace("]/", "/"), strict=False)
+        return address is not None and address in network
     try:
-        network = ip_network(entry, strict=False)
+        parts = urlsplit(f"//{entry}")
+        name, port = parts.hostname or "", parts.port
     except ValueError:
         return False
-    return address.version == network.version and address in network
+    if port is not None and port != (url.port or _DEFAULT_PORTS.get(url.scheme)):
+        return False
+    if "*" in name and not name.strip("*."):
+        return True
+    if address is not None:
+        return address == _address(name) or ("*" in name and fnmatchcase(host, name))
+    name = name.lstrip("*.").rstrip(".")
+    return bool(name) and (host == name or host.endswith(f".{name}") or fnmatchcase(host, name))
 
 
 def _address(host: str) -> IPv4Address | IPv6Address | None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import httpx
 
-from oneclaw_core.http.addresses import check_addresses, is_public_address, start_lookup
+from oneclaw_core.http.addresses import check_addresses, look_up
 from oneclaw_core.http.messages import FOLLOWED, connection_fault
 
 if TYPE_CHECKING:
@@ -16,9 +15,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.http.addresses import AddressGate
 
-    SyncAddressGate = Callable[[str, str, int], None]
     RequestGate = Callable[[httpx.Request], Awaitable[None]]
-    SyncRequestGate = Callable[[httpx.Request], None]
 
 # Connections are pooled by address, and a TLS connection proves the name it was made for only; kept alive, one host's
 # could serve another host that resolves to the same address, whose certificate no one then looks at.
@@ -43,35 +40,23 @@ _FOLLOWING_HEADERS = frozenset(
 
 
 class GuardedTransport(httpx.AsyncBaseTransport):
-    """Sends every request to an address that was checked."""
+    """Sends every request to an address that was checked.
 
-    def __init__(
-        self,
-        ssl_context: ssl.SSLContext,
-        allow_private: AddressGate,
-        allow_public: AddressGate | None = None,
-        allow_request: RequestGate | None = None,
-    ) -> None:
-        self._allow_private = allow_private
-        self._allow_public = allow_public
-        self._allow_request = allow_request
+    Args:
+        ssl_context: what proves servers.
+        check: as :func:`checked_request` does.
+    """
+
+    def __init__(self, ssl_context: ssl.SSLContext, check: Callable[[httpx.Request], Awaitable[list[str]]]) -> None:
+        self._check = check
         self._inner = httpx.AsyncHTTPTransport(verify=ssl_context, trust_env=False, limits=_LIMITS)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Resolve, check, and send to the first address that can be connected to."""
-        host, port = _checked_place(request)
-        if self._allow_request is not None:
-            await self._allow_request(request)
-        lookup = start_lookup(host)
-        try:
-            addresses = await asyncio.wait_for(asyncio.wrap_future(lookup), _connect_timeout(request))
-        except (TimeoutError, OSError, UnicodeError) as fault:
-            raise _lookup_fault(host, fault, request) from fault
-        await check_addresses(addresses, host, port, self._allow_private, self._allow_public)
         faults: list[httpx.TransportError] = []
-        for address in addresses:
+        for address in await self._check(request):
             try:
-                response = await self._inner.handle_async_request(_addressed(request, host, address))
+                response = await self._inner.handle_async_request(_addressed(request, address))
             except (httpx.ConnectError, httpx.ConnectTimeout) as fault:
                 faults.append(fault)
                 continue
@@ -79,7 +64,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
                 return response
             await response.aclose()
             return _redirect(request, response)
-        raise _connect_fault(host, faults, request)
+        raise _connect_fault(faults, request)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -87,37 +72,18 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
 
 class GuardedSyncTransport(httpx.BaseTransport):
-    """Sends every request to an address that was checked, for synchronous clients."""
+    """The same for synchronous clients."""
 
-    def __init__(
-        self,
-        ssl_context: ssl.SSLContext,
-        allow_private: SyncAddressGate,
-        allow_public: SyncAddressGate | None = None,
-        allow_request: SyncRequestGate | None = None,
-    ) -> None:
-        self._allow_private = allow_private
-        self._allow_public = allow_public
-        self._allow_request = allow_request
+    def __init__(self, ssl_context: ssl.SSLContext, check: Callable[[httpx.Request], list[str]]) -> None:
+        self._check = check
         self._inner = httpx.HTTPTransport(verify=ssl_context, trust_env=False, limits=_LIMITS)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Resolve, check, and send to the first address that can be connected to."""
-        host, port = _checked_place(request)
-        if self._allow_request is not None:
-            self._allow_request(request)
-        try:
-            addresses = start_lookup(host).result(_connect_timeout(request))
-        except (TimeoutError, OSError, UnicodeError) as fault:
-            raise _lookup_fault(host, fault, request) from fault
-        for address in addresses:
-            gate = self._allow_public if is_public_address(address) else self._allow_private
-            if gate is not None:
-                gate(host, address, port)
         faults: list[httpx.TransportError] = []
-        for address in addresses:
+        for address in self._check(request):
             try:
-                response = self._inner.handle_request(_addressed(request, host, address))
+                response = self._inner.handle_request(_addressed(request, address))
             except (httpx.ConnectError, httpx.ConnectTimeout) as fault:
                 faults.append(fault)
                 continue
@@ -125,19 +91,42 @@ class GuardedSyncTransport(httpx.BaseTransport):
                 return response
             response.close()
             return _redirect(request, response)
-        raise _connect_fault(host, faults, request)
+        raise _connect_fault(faults, request)
 
     def close(self) -> None:
         """Close the connections."""
         self._inner.close()
 
 
+async def checked_request(
+    request: httpx.Request,
+    allow_private: AddressGate,
+    allow_public: AddressGate | None = None,
+    allow_request: RequestGate | None = None,
+) -> list[str]:
+    """Return the addresses that a request may be sent to, all of them checked.
+
+    Raises:
+        httpx.TransportError: its URL is not one of a host, or the host has no address.
+    """
+    host, port = _checked_place(request)
+    if allow_request is not None:
+        await allow_request(request)
+    try:
+        addresses = await look_up(host, request.extensions.get("timeout", {}).get("connect"))
+    except TimeoutError:
+        raise httpx.ConnectTimeout(f"looking up the address of {host} took too long", request=request) from None
+    except (OSError, UnicodeError) as fault:
+        raise httpx.ConnectError(f"{connection_fault(fault).text}: {host}", request=request) from fault
+    await check_addresses(addresses, host, port, allow_private, allow_public)
+    return addresses
+
+
 def _checked_place(request: httpx.Request) -> tuple[str, int]:
     url = request.url
     if url.scheme not in ("http", "https"):
         raise httpx.UnsupportedProtocol(f"only http and https can be requested, not {url.scheme!r}", request=request)
-    # The raw host, since the decoded one fails on malformed international names.
-    host = url.raw_host.decode("ascii")
+    host = _host(request)
     if not host:
         raise httpx.UnsupportedProtocol("the URL has no host", request=request)
     if url.port is not None and not 0 < url.port < 65_536:
@@ -145,19 +134,19 @@ def _checked_place(request: httpx.Request) -> tuple[str, int]:
     return host, url.port or (443 if url.scheme == "https" else 80)
 
 
-def _connect_timeout(request: httpx.Request) -> float | None:
-    seconds: float | None = request.extensions.get("timeout", {}).get("connect")
-    return seconds
+def _host(request: httpx.Request) -> str:
+    """Return the raw host, since the decoded one fails on malformed international names."""
+    return request.url.raw_host.decode("ascii")
 
 
-def _addressed(request: httpx.Request, host: str, address: str) -> httpx.Request:
+def _addressed(request: httpx.Request, address: str) -> httpx.Request:
     """Point a request at an address; the ``Host`` header and, for TLS, the name to prove stay those of the host."""
     return httpx.Request(
         request.method,
         request.url.copy_with(host=address, userinfo=b""),
         headers=request.headers,
         stream=request.stream,
-        extensions={**request.extensions, "sni_hostname": host.rstrip(".")},
+        extensions={**request.extensions, "sni_hostname": _host(request).rstrip(".")},
     )
 
 
@@ -185,16 +174,9 @@ def _redirect(request: httpx.Request, response: httpx.Response) -> httpx.Respons
     return httpx.Response(response.status_code, headers=kept, extensions=extensions)
 
 
-def _lookup_fault(host: str, fault: Exception, request: httpx.Request) -> httpx.TransportError:
-    if isinstance(fault, TimeoutError):
-        return httpx.ConnectTimeout(f"looking up the address of {host} took too long", request=request)
-    return httpx.ConnectError(f"{connection_fault(fault).text}: {host}", request=request)
-
-
-def _connect_fault(host: str, faults: list[httpx.TransportError], request: httpx.Request) -> httpx.TransportError:
+def _connect_fault(faults: list[httpx.TransportError], request: httpx.Request) -> httpx.TransportError:
     if not faults:
-        return httpx.ConnectError(f"the host has no address: {host}", request=request)
-    last = faults[-1]
-    error = type(last)(f"{connection_fault(last).text}: {host}", request=request)
-    error.__cause__ = last
+        return httpx.ConnectError(f"the host has no address: {_host(request)}", request=request)
+    error = type(faults[-1])(f"{connection_fault(faults[-1]).text}: {_host(request)}", request=request)
+    error.__cause__ = faults[-1]
     return error

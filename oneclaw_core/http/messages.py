@@ -243,8 +243,10 @@ async def body_pieces(response: httpx.Response) -> AsyncIterator[bytes]:
 
     encoding = response.headers.get("content-encoding", "").strip().lower()
     pieces = response.aiter_raw()
-    if encoding == "deflate":
-        pieces = _decompressed(pieces, _Unpacker(is_gzip=False))
+    if encoding == "deflate":  # by which some servers mean zlib's format, some the bare one
+        beginning, pieces = await _begun(pieces)
+        is_zlib = bool(beginning) and beginning[0] & 0x0F == zlib.DEFLATED and int.from_bytes(beginning[:2]) % 31 == 0
+        pieces = _decompressed(pieces, zlib.MAX_WBITS if is_zlib else -zlib.MAX_WBITS)
     elif encoding in ("gzip", "x-gzip"):  # some gateways unpack a body and leave the header
         pieces = unpacked(pieces)
     try:
@@ -261,10 +263,17 @@ async def unpacked(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
     Raises:
         httpx.HTTPError: it is damaged.
     """
+    beginning, pieces = await _begun(pieces)
+    async for piece in _decompressed(pieces, _GZIP) if beginning.startswith(_GZIP_BEGINNING) else pieces:
+        yield piece
+
+
+async def _begun(pieces: AsyncIterator[bytes]) -> tuple[bytes, AsyncIterator[bytes]]:
+    """Return the beginning of a body, two bytes at least where it is not shorter, and all of its pieces."""
     beginning = b""
     async for piece in pieces:
         beginning += piece
-        if not (len(beginning) < len(_GZIP_BEGINNING) and _GZIP_BEGINNING.startswith(beginning)):
+        if len(beginning) > 1:
             break
 
     async def whole() -> AsyncIterator[bytes]:
@@ -272,59 +281,31 @@ async def unpacked(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
         async for piece in pieces:
             yield piece
 
-    is_gzip = beginning.startswith(_GZIP_BEGINNING)
-    async for piece in _decompressed(whole(), _Unpacker(is_gzip=True)) if is_gzip else whole():
-        yield piece
+    return beginning, whole()
 
 
-async def _decompressed(pieces: AsyncIterator[bytes], unpacker: _Unpacker) -> AsyncIterator[bytes]:
+async def _decompressed(pieces: AsyncIterator[bytes], window_bits: int) -> AsyncIterator[bytes]:
     import httpx
 
+    stream, data = zlib.decompressobj(window_bits), b""
     try:
         async for packed in pieces:
-            for piece in unpacker.unpack(packed):
-                yield piece
-                await asyncio.sleep(0)  # one packed piece may make a thousand of these
-        yield unpacker.rest()
+            data += packed
+            while data:
+                if stream.eof:
+                    if len(data) == 1:
+                        break  # perhaps the beginning of another member
+                    if window_bits != _GZIP or not data.startswith(_GZIP_BEGINNING):
+                        return  # padding
+                    stream = zlib.decompressobj(_GZIP)
+                piece = stream.decompress(data, PIECE_BYTES)
+                data = stream.unused_data if stream.eof else stream.unconsumed_tail
+                if piece:
+                    yield piece
+                    await asyncio.sleep(0)  # one packed piece may make a thousand of these
+        yield stream.flush()  # what did not fit into the last piece, a few hundred bytes at most
     except zlib.error as error:
         raise httpx.DecodingError(str(error)) from error
-
-
-class _Unpacker:
-    """Unpacks ``gzip`` and ``deflate``; by the latter, some servers mean zlib's format, some the bare one."""
-
-    def __init__(self, *, is_gzip: bool) -> None:
-        self._is_gzip = is_gzip
-        self._stream = zlib.decompressobj(_GZIP) if is_gzip else None
-        self._beginning = b""
-
-    def unpack(self, data: bytes) -> Iterator[bytes]:
-        data, self._beginning = self._beginning + data, b""
-        if self._stream is None:
-            if len(data) < 2:
-                self._beginning = data
-                return
-            self._stream = zlib.decompressobj(zlib.MAX_WBITS if _is_zlib(data) else -zlib.MAX_WBITS)
-        while data:
-            if self._stream.eof:
-                if self._is_gzip and data == _GZIP_BEGINNING[:1]:
-                    self._beginning = data  # another member, of which no more has come yet
-                    return
-                if not self._is_gzip or not data.startswith(_GZIP_BEGINNING):
-                    return  # padding
-                self._stream = zlib.decompressobj(_GZIP)
-            piece = self._stream.decompress(data, PIECE_BYTES)
-            if piece:
-                yield piece
-            data = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
-
-    def rest(self) -> bytes:
-        """Return the decompressed bytes that did not fit into the last piece, a few hundred at most."""
-        return self._stream.flush() if self._stream is not None else b""
-
-
-def _is_zlib(data: bytes) -> bool:
-    return data[0] & 0x0F == zlib.DEFLATED and int.from_bytes(data[:2]) % 31 == 0
 
 
 class FaultKind(Enum):

@@ -18,8 +18,7 @@ from oneclaw_core.errors import (
     ProviderRequestError,
     SettingsError,
 )
-from oneclaw_core.http.client_pool import ClientPool
-from oneclaw_core.http.clients import create_client
+from oneclaw_core.http.clients import ClientPool, create_client
 from oneclaw_core.http_providers.answer import (
     AnswerCutError,
     AnswerFailedError,

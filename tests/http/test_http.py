@@ -21,6 +21,7 @@ from oneclaw_core.http.clients import (
     create_guarded_client,
     create_guarded_sync_client,
 )
+from oneclaw_core.http.guard import checked_request
 from oneclaw_core.system.threads import start_in_background
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
@@ -151,20 +152,17 @@ class Gate:
         self.hosts = hosts
         self.asked = []
 
-    def check(self, host, address, port):
+    async def check(self, host, address, port):
         self.asked.append((host, address))
         if host not in self.hosts:
             raise PermissionDeniedError(f"{host} is private", "network.private")
-
-    async def acheck(self, host, address, port):
-        self.check(host, address, port)
 
 
 class Async:
     @staticmethod
     def get(gate, *urls, **options):
         async def main():
-            async with create_guarded_client(gate.acheck) as client:
+            async with create_guarded_client(gate.check) as client:
                 return [await client.get(url, **options) for url in urls]
 
         return asyncio.run(main())
@@ -173,7 +171,7 @@ class Async:
 class Sync:
     @staticmethod
     def get(gate, *urls, **options):
-        with create_guarded_sync_client(gate.check) as client:
+        with create_guarded_sync_client(lambda sent: asyncio.run(checked_request(sent, gate.check))) as client:
             return [client.get(url, **options) for url in urls]
 
 

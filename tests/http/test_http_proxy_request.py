@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from oneclaw_core.http.proxy_request import MAX_HEADERS, parse_proxy_request
+from oneclaw_core.http.proxy import MAX_HEADERS, parse_proxy_request
 
 pytestmark = pytest.mark.lowest_versions
 

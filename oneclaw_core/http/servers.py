@@ -1,19 +1,21 @@
-"""The guard in front of the HTTP servers of OneClaw: ASGI middleware that refuses requests from other sites.
+"""What the HTTP servers of OneClaw share: ports, connections that wait for a short time only, and the guard.
 
 A page in the user's browser can send requests to any address of this machine. With DNS rebinding it can read the
-answers, too, and its ``Origin`` then equals its ``Host``. So both are compared with a list, with their ports.
+answers, too, and its ``Origin`` then equals its ``Host``. So the guard compares both with a list, with their ports.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import socket
 import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from oneclaw_core.errors import UsageError
+from oneclaw_core.errors import PortError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, MutableMapping
@@ -30,6 +32,99 @@ MAX_HEADERS = 100
 MAX_HEADER_BYTES = 32_768
 _PORTS = {"http": 80, "https": 443}
 _FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip")
+HEAD_SECONDS = 10.0
+MAX_CONNECTIONS = 500
+_BACKLOG = 128
+_LAST_PORT = 65_535
+
+
+def listen(host: str, port: int, *, advice: str) -> socket.socket:
+    """Return a socket that listens; clients can connect from now on.
+
+    Args:
+        host: an address of this machine.
+        port: 0 for any free one.
+        advice: what the user can do if the port is in use, such as which option chooses another one.
+
+    Raises:
+        PortError: that is not possible, such as because another program listens there.
+    """
+    if not 0 <= port <= _LAST_PORT:  # the system would take the lower 16 bits
+        raise PortError(f"port {port} cannot be used: a port is a number from 0 to {_LAST_PORT}")
+    made = None
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        made = socket.socket(family, kind, protocol)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(_BACKLOG)
+        made.setblocking(False)
+    except OSError as error:
+        if made is not None:
+            made.close()
+        is_taken = error.errno == errno.EADDRINUSE
+        cause = "another program listens there" if is_taken else error.strerror or str(error)
+        raise PortError(f"port {port} of {host} cannot be used: {cause}; {advice}") from None
+    return made
+
+
+class ImpatientConnection(asyncio.Protocol):
+    """Waits for the head of a request for a few seconds only, and not in any number of connections at once.
+
+    Stands before the protocol class of uvicorn: ``class Protocol(ImpatientConnection, H11Protocol)``. A head that comes
+    byte by byte has the same time as one that does not come. When there are too many connections, the one that has
+    waited longest for a head is closed, so that a flood of them does not keep out a client that sends its request. A
+    connection whose request is being answered is never closed.
+    """
+
+    head_seconds = HEAD_SECONDS
+    max_connections = MAX_CONNECTIONS
+    connections: Any
+    cycle: Any
+    loop: Any
+    transport: Any
+    _head_timer: asyncio.TimerHandle | None = None
+    _waits_since = 0.0
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait."""
+        super().connection_made(transport)
+        self._look()
+        if len(self.connections) > self.max_connections:
+            self._make_room()
+
+    def data_received(self, data: bytes) -> None:
+        """Take a piece of a request."""
+        super().data_received(data)
+        self._look()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        super().connection_lost(exc)
+        self._stop_timer()
+
+    @property
+    def _is_waiting(self) -> bool:
+        return self.cycle is None or bool(self.cycle.response_complete)
+
+    def _look(self) -> None:
+        if not self._is_waiting:
+            self._stop_timer()
+        elif self._head_timer is None:
+            self._waits_since = time.monotonic()
+            self._head_timer = self.loop.call_later(self.head_seconds, self.transport.close)
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _make_room(self) -> None:
+        waiting = [each for each in self.connections if each._is_waiting]
+        # One whose head has not come in time to be read gets no answer: there is nothing to answer.
+        oldest = min(waiting, key=lambda each: each._waits_since, default=self)
+        self.connections.discard(oldest)
+        oldest.transport.abort()
 
 
 class ServerGuard:
@@ -101,7 +196,7 @@ class ServerGuard:
             return HTTPStatus.BAD_REQUEST, "no proxy is configured in front of this server"
         lengths = _values(scope, b"content-length")
         if lengths and (not lengths[0].isdecimal() or int(lengths[0][:20]) > self._max_body_bytes):
-            return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, self._too_long()
+            return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _too_long(self._max_body_bytes)
         return None
 
     def _is_known(self, origin: str) -> bool:
@@ -109,9 +204,6 @@ class ServerGuard:
             return _origin(origin) in self._origins
         except UsageError:
             return False
-
-    def _too_long(self) -> str:
-        return _too_long(self._max_body_bytes)
 
 
 class _Exchange:
