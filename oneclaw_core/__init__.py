@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from oneclaw_core.channels.sync_ask import ask as ask
     from oneclaw_core.config.configuration import Configuration as Configuration
     from oneclaw_core.config.model_service import ModelState as ModelState
-    from oneclaw_core.config.provider_states import ProviderState as ProviderState
-    from oneclaw_core.config.setting_service import SettingState as SettingState
+    from oneclaw_core.config.providers import ProviderState as ProviderState
+    from oneclaw_core.config.settings import SettingState as SettingState
     from oneclaw_core.contract.arguments import Ask as Ask
     from oneclaw_core.contract.arguments import CallInfo as CallInfo
     from oneclaw_core.contract.arguments import CommandUse as CommandUse

@@ -14,10 +14,9 @@ from oneclaw_core.compaction.compacting import Compactor, compact_session, compa
 from oneclaw_core.compaction.explained import explained
 from oneclaw_core.config.catalog_configuration import configuration_of
 from oneclaw_core.config.keys import KeyStore, known_secret_check
-from oneclaw_core.config.models import ModelLists
-from oneclaw_core.config.plugin_choices import disabled_plugins, hook_timeouts, plugin_order, review_required
+from oneclaw_core.config.model_service import ModelLists
 from oneclaw_core.config.settings import SettingsReader
-from oneclaw_core.config.user_choices import UserChoices
+from oneclaw_core.config.user_choices import UserChoices, disabled_plugins, hook_timeouts, plugin_order, review_required
 from oneclaw_core.contract.home_services import HomeServices
 from oneclaw_core.files.paths import PathGuard
 from oneclaw_core.installation.given_plugins import given_plugins
@@ -34,11 +33,9 @@ from oneclaw_core.models.falls_back import falls_back
 from oneclaw_core.outputs.output_shown import output_shown
 from oneclaw_core.outputs.turn_output import ending_of
 from oneclaw_core.permissions.asking import Asking
-from oneclaw_core.permissions.decisions import Decisions
-from oneclaw_core.permissions.people import People
+from oneclaw_core.permissions.decisions import Decisions, TaskPermissions
 from oneclaw_core.permissions.permitted import denied, exposed, permitted, text_asked
-from oneclaw_core.permissions.policy import PermissionPolicy
-from oneclaw_core.permissions.task_permissions import TaskPermissions
+from oneclaw_core.permissions.policy import People, PermissionPolicy
 from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.running.runtime import Plugins

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.channels.chat_channel import ChatQuestion
 from oneclaw_core.errors import describe_error
-from oneclaw_core.permissions.approval import approval_question
-from oneclaw_core.permissions.approval_text import question_text, user_question_text
+from oneclaw_core.permissions.approval import approval_question, question_text, user_question_text
 from oneclaw_core.permissions.requests import PermissionAnswer
 
 if TYPE_CHECKING:

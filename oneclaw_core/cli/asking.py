@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.input_lines import LineReader
 from oneclaw_core.cli.output import coloured_changes, is_terminal, printable
-from oneclaw_core.permissions.approval import approval_question
-from oneclaw_core.permissions.approval_text import question_text
+from oneclaw_core.permissions.approval import approval_question, question_text
 from oneclaw_core.permissions.requests import PermissionAnswer
 
 if TYPE_CHECKING:

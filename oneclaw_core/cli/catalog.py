@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import reserved_stdout, warn
-from oneclaw_core.config.plugin_choices import disabled_plugins, review_required
+from oneclaw_core.config.user_choices import disabled_plugins, review_required
 from oneclaw_core.contract.tool_source import ListingContext
 from oneclaw_core.errors import NotFoundError, StoreError
 from oneclaw_core.installation.reviewing import Reviews
@@ -57,7 +57,7 @@ class HomeCatalog(Catalog):
             name: the path of the file, relative to it.
             content: all of it.
         """
-        from oneclaw_core.project.instructions import digest_of, is_approved, pins_in
+        from oneclaw_core.project.trust import digest_of, is_approved, pins_in
 
         path = os.path.realpath(project)
         pins = pins_in(self.states.settings, path)

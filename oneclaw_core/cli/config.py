@@ -15,7 +15,7 @@ from oneclaw_core.config.setting_fields import variable_of
 
 if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration
-    from oneclaw_core.config.setting_service import SettingState
+    from oneclaw_core.config.settings import SettingState
 
 _OVERRIDES = "and overrides the stored value as long as it is"
 

@@ -197,7 +197,7 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
     from oneclaw_core.cli.keys import all_secrets
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.plugin_settings import registered_settings
-    from oneclaw_core.config.setting_service import setting_states
+    from oneclaw_core.config.settings import setting_states
     from oneclaw_core.shipped.missing import how_to_install, plugin_of
 
     if catalog.states_error is not None:
@@ -279,8 +279,8 @@ def check_model(catalog: HomeCatalog) -> Iterator[CheckLine]:
 
 def check_chains(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Check that the models behind chains can be asked."""
-    from oneclaw_core.config.compositions import read_composition
     from oneclaw_core.config.keys import KeyStore
+    from oneclaw_core.config.provider_service import read_composition
     from oneclaw_core.config.providers import Providers
     from oneclaw_core.models.fallback import set_aside_now
 
@@ -348,7 +348,7 @@ def check_keys(home: Home) -> Iterator[CheckLine]:
 
 def check_plugins(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Check every plugin."""
-    from oneclaw_core.config.plugin_choices import disabled_plugins
+    from oneclaw_core.config.user_choices import disabled_plugins
     from oneclaw_core.installation.origins import report_origins
     from oneclaw_core.installation.skill_checks import report_skill_problems
     from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts

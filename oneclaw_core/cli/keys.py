@@ -13,8 +13,7 @@ import click
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import is_terminal, json_option, print_listing, print_text, warn_if_set
-from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, KeySource, KeyStore, check_key
-from oneclaw_core.config.plugin_secrets import MAX_SECRET_CHARACTERS
+from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, MAX_SECRET_CHARACTERS, KeySource, KeyStore, check_key
 from oneclaw_core.config.plugin_settings import registered_settings
 from oneclaw_core.config.provider_options import place_of
 from oneclaw_core.config.providers import Providers

@@ -21,7 +21,7 @@ from oneclaw_core.system.home import find_home
 
 if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration
-    from oneclaw_core.config.provider_states import ProviderState
+    from oneclaw_core.config.providers import ProviderState
     from oneclaw_core.system.home import Home
 
 
@@ -86,7 +86,7 @@ _chain_options = stacked(
 @json_option
 def list_providers(as_json: bool) -> None:
     """List the configured model services, and whether each has its key."""
-    from oneclaw_core.config.provider_states import provider_states
+    from oneclaw_core.config.providers import provider_states
 
     catalog = load_catalog()
     configs = Providers(catalog.states.settings, os.environ, catalog.known_providers)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.cli.asking import discard_typed_ahead, show_in_parts, terminal_size, write
 from oneclaw_core.cli.input_lines import LineReader
 from oneclaw_core.cli.output import is_terminal, styled
-from oneclaw_core.permissions.approval_text import user_question_text
+from oneclaw_core.permissions.approval import user_question_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

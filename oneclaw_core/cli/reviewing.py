@@ -12,7 +12,7 @@ from oneclaw_core.capabilities.page import page_lines
 from oneclaw_core.capabilities.record import user_reviews
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_text, printable
-from oneclaw_core.config.plugin_choices import sandbox_setting
+from oneclaw_core.config.user_choices import sandbox_setting
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
 from oneclaw_core.installation.origins import PluginOrigins, normalised
 from oneclaw_core.installation.package_contents import package_of

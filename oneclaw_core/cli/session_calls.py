@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.cli.output import print_json, print_text, printable_line
-from oneclaw_core.scripts.documents import script_documents, shown_text
+from oneclaw_core.scripts.journal import script_documents, shown_text
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:

@@ -255,7 +255,7 @@ async def _write_json(store: Store, session: Session, write: Callable[[str], obj
         separator = ",\n"
     write("\n  ]")
     if scripts := await store.script_calls(session.id):
-        from oneclaw_core.scripts.documents import script_documents
+        from oneclaw_core.scripts.journal import script_documents
 
         write(',\n  "scripts": ' + json_text(script_documents(scripts), indent=2, ensure_ascii=ensure_ascii))
     write("\n}\n")

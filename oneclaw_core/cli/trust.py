@@ -59,16 +59,16 @@ def trust_directory(directory: Path, *, force: bool = False) -> tuple[list[str],
         UsageError: there is no such directory, or it is not a project.
         OneClawError: the home or its database cannot be used.
     """
-    from oneclaw_core.project.instructions import (
+    from oneclaw_core.project.trust import (
         PINS_SETTING,
         change_text,
         find_instructions,
         keep_contents,
         pins_in,
         read_instruction,
+        untrusted_reason,
         with_pins,
     )
-    from oneclaw_core.project.trust import untrusted_reason
 
     path = Path(os.path.realpath(directory))
     if not path.is_dir():
@@ -99,7 +99,7 @@ def forget_trust(directory: str) -> bool:
     Raises:
         OneClawError: the home or its database cannot be used.
     """
-    from oneclaw_core.project.instructions import PINS_SETTING, with_pins
+    from oneclaw_core.project.trust import PINS_SETTING, with_pins
 
     async def forget(store: Store) -> int:
         await store.change_setting(PINS_SETTING, lambda stored: with_pins(stored, directory, None) or None)

@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from oneclaw_core.agents.service import AgentService
-from oneclaw_core.config.compositions import CompositionService
 from oneclaw_core.config.environment_variables import EnvironmentVariables
 from oneclaw_core.config.keys import KeyStore
-from oneclaw_core.config.model_service import ModelService
-from oneclaw_core.config.models import ModelLists
-from oneclaw_core.config.provider_service import ProviderService
+from oneclaw_core.config.model_service import ModelLists, ModelService
+from oneclaw_core.config.provider_service import CompositionService, ProviderService
 from oneclaw_core.config.providers import ProviderSource
-from oneclaw_core.config.setting_service import SettingService
+from oneclaw_core.config.settings import SettingService
 from oneclaw_core.errors import NotFoundError, ProtectedError, UsageError
 from oneclaw_core.shipped.missing import unknown_name
 from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP

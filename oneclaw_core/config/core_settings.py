@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from oneclaw_core.config.plugin_choices import read_timeout
-from oneclaw_core.config.setting_fields import SettingsModel, fields_of, schema_of
+from oneclaw_core.config.setting_fields import SettingsModel, fields_of, read_timeout, schema_of
 
 
 class Settings(BaseModel):

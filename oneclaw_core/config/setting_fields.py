@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
+from oneclaw_core.plugins.plugin import MAX_TIMEOUT_SECONDS
 from oneclaw_core.shipped.missing import EARLIER_KEYS
 
 if TYPE_CHECKING:
@@ -262,6 +263,16 @@ def _json(text: str) -> Any:
         return json.loads(text)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
+
+
+def read_timeout(text: str) -> tuple[str, float] | None:
+    """Read ``NAME=SECONDS``; return ``None`` if it is something else."""
+    name, _, number = text.partition("=")
+    try:
+        seconds = float(number)
+    except ValueError:
+        return None
+    return (name.strip(), seconds) if name.strip() and 0 < seconds <= MAX_TIMEOUT_SECONDS else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import httpx
 
     from oneclaw_core.capabilities.declaration import Declaration
-    from oneclaw_core.config.plugin_secrets import PluginSecrets
+    from oneclaw_core.config.keys import PluginSecrets
     from oneclaw_core.config.settings import CurrentSettings
     from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.http.addresses import AddressGate

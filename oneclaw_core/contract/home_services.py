@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.contract import contact_points
     from oneclaw_core.contract.tool_source import ToolSource
-    from oneclaw_core.permissions.task_permissions import TaskPermissions
+    from oneclaw_core.permissions.decisions import TaskPermissions
     from oneclaw_core.plugins.plugin import PluginSkill
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.project.trust import Project

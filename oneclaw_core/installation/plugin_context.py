@@ -6,15 +6,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.keys import secret_store
-from oneclaw_core.config.plugin_secrets import PluginSecrets
+from oneclaw_core.config.keys import PluginSecrets, secret_store
 from oneclaw_core.config.plugin_settings import registered_settings
 from oneclaw_core.config.setting_fields import variable_of
 from oneclaw_core.config.settings import CurrentSettings
 from oneclaw_core.contract.context import PluginContext
 from oneclaw_core.loops.worker_loop import WorkerLoop
-from oneclaw_core.permissions.host_patterns import private_place
 from oneclaw_core.permissions.requests import PermissionRequest
+from oneclaw_core.permissions.rules import private_place
 from oneclaw_core.shipped.missing import EARLIER_KEYS
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oneclaw_core.config.plugin_choices import disabled_plugins, review_required
+from oneclaw_core.config.user_choices import disabled_plugins, review_required
 from oneclaw_core.errors import PluginError, StoreError, describe_error
 from oneclaw_core.installation.reviewing import Reviews
 from oneclaw_core.plugins.first_use import load_object_now

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.models import model_facts, said_of
+from oneclaw_core.config.model_service import model_facts, said_of
 from oneclaw_core.config.prices import ModelPrices
 from oneclaw_core.config.providers import LEARNED_SETTING, OFFLINE_MODEL, Providers, with_key
 from oneclaw_core.errors import NotFoundError, SettingsError, UsageError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.agents.service import AgentService
     from oneclaw_core.config.keys import KeyStore
-    from oneclaw_core.config.models import ModelLists
+    from oneclaw_core.config.model_service import ModelLists
     from oneclaw_core.config.settings import SettingsReader
     from oneclaw_core.providers.known import KnownProviders
     from oneclaw_core.providers.model_object import ModelObject

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from oneclaw_core.types.permissions import Grant as Grant
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
-    from oneclaw_core.permissions.approval_text import question_text as question_text
-    from oneclaw_core.permissions.approval_text import user_question_text as user_question_text
+    from oneclaw_core.permissions.approval import question_text as question_text
+    from oneclaw_core.permissions.approval import user_question_text as user_question_text
     from oneclaw_core.permissions.requests import grant_in_words as grant_in_words
     from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS as KNOWN_PERMISSIONS
 

@@ -8,7 +8,7 @@ from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.http.addresses import is_public_address
 from oneclaw_core.http.clients import GuardedClients
 from oneclaw_core.http.messages import FOLLOWED, shown_url
-from oneclaw_core.permissions.host_patterns import private_place
+from oneclaw_core.permissions.rules import private_place
 from oneclaw_core.types.provenance import Mark, MarkKind
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
-    from oneclaw_core.scripts.documents import script_documents as script_documents
+    from oneclaw_core.scripts.journal import script_documents as script_documents
     from oneclaw_core.scripts.script import Script as Script
     from oneclaw_core.scripts.script import begin_script as begin_script
 

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import StoreError, UsageError
-from oneclaw_core.scripts.call_log import CallLog
-from oneclaw_core.scripts.callable_tools import CallableTools
-from oneclaw_core.scripts.journal import DivergedError, Journal
+from oneclaw_core.scripts.journal import (
+    DivergedError,
+    Journal,
+    ScriptCall,
+    ScriptCallState,
+    ScriptStart,
+    continuing_text,
+)
 from oneclaw_core.scripts.rules import Rules
-from oneclaw_core.scripts.script_call import ScriptCall, ScriptCallState, ScriptStart, continuing_text
+from oneclaw_core.secrets.redaction import Redaction
+from oneclaw_core.tools.calls.available import unavailable_tool, unknown_tool
 from oneclaw_core.tools.calls.call import InnerCallBegun, InnerCallEnded, ToolOutcome, Within
 from oneclaw_core.types.messages import ToolCall
 from oneclaw_core.types.provenance import MarkKind
+from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS, LOAD_TOOL_GROUP
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
@@ -27,10 +35,11 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.calls.call import Call
     from oneclaw_core.tools.calls.questions import Questions
     from oneclaw_core.tools.executor import ToolExecutor
-    from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry
     from oneclaw_core.types.messages import Attachment
     from oneclaw_core.types.provenance import Mark
     from oneclaw_core.types.tool_definition import Act
+
 
 MAX_PURPOSE_CHARACTERS = 200
 _KEY_BYTES = 9
@@ -297,3 +306,116 @@ class InnerCalls:
     def _take_marks(self, marks: Iterable[Mark]) -> None:
         """Mark the result of the tool: nothing that is made of a page is that page, nor the user's own words."""
         self._outer.provenance.marks += [each.passed_on() for each in marks if each.kind is not MarkKind.USER]
+
+
+SHOWN_CHARACTERS = 2_000
+_RUNNING, _DONE = "running", "done"
+
+
+@dataclass(slots=True)
+class CallLog:
+    """Knows how each call ended, and writes calls without secrets; these are looked for once."""
+
+    _ended: list[tuple[str, str]] = field(default_factory=list)
+    _redaction: Redaction | None = None
+
+    def begin(self, name: str) -> int:
+        """Note that a call of a tool begins; return its place."""
+        self._ended.append((name, _RUNNING))
+        return len(self._ended) - 1
+
+    def end(self, place: int, result: ToolResult) -> None:
+        """Note how a call ended."""
+        ended = _DONE if result.is_success else result.error_type or "execution_error"
+        self._ended[place] = self._ended[place][0], ended
+
+    def __bool__(self) -> bool:
+        """Return True if a call was made."""
+        return bool(self._ended)
+
+    def summary(self) -> str:
+        """Say which calls were made and how they ended, in the order of their beginnings."""
+        parts = []
+        for state, words in ((_DONE, "finished"), (_RUNNING, "may or may not have had their effect")):
+            counts = Counter(name for name, ended in self._ended if ended == state)
+            if counts:
+                listed = ", ".join(name if count == 1 else f"{name} ({count})" for name, count in counts.items())
+                parts.append(f"Calls that {words}: {listed}.")
+        failed = Counter(f"{name} ({ended})" for name, ended in self._ended if ended not in (_DONE, _RUNNING))
+        if failed:
+            listed = ", ".join(each if count == 1 else f"{each} {count} times" for each, count in failed.items())
+            parts.append(f"Calls that failed: {listed}.")
+        return "\n".join(parts)
+
+    def redacted(self, text: str) -> str:
+        """Return the beginning of a text without known secrets."""
+        if self._redaction is None:
+            self._redaction = Redaction()
+        return self._redaction((text[:SHOWN_CHARACTERS],))[0]
+
+    def short(self, result: ToolResult, text: str) -> ToolResult:
+        """Return a result for people: its beginning, without known secrets and files.
+
+        Args:
+            result: the result.
+            text: of it.
+        """
+        short = self.redacted(text)
+        if not result.is_success:
+            return ToolResult.error(result.error_type or "execution_error", short)
+        if len(text) > SHOWN_CHARACTERS:
+            return ToolResult.success(f"{short} … ({len(text):,} characters)")
+        return ToolResult.success(result.result if short == text else short)
+
+
+# Calls that change which tools a session has belong to the session.
+_OF_THE_SESSION = frozenset({LOAD_TOOL_GROUP, FIND_TOOL_GROUPS})
+_RUNS_SCRIPTS = "js_eval"
+
+
+class CallableTools:
+    """Finds the tools that the tool of a call may call.
+
+    Args:
+        registry: the tools there are.
+        outer: the call.
+    """
+
+    def __init__(self, registry: ToolRegistry, outer: Call) -> None:
+        self._registry = registry
+        self._outer = outer
+
+    def find(self, name: str) -> RegisteredTool | None:
+        """Return a tool; ``None`` if there is none of that name."""
+        return self._outer.caller.own_tools.get(name) or self._registry.find(name)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all tools that can be called now."""
+        caller = self._outer.caller
+        found = dict.fromkeys((*caller.active.names, *caller.own_tools))
+        return tuple(each for each in found if self._problem(each) is None)
+
+    def problems(self, names: Iterable[str]) -> dict[str, str]:
+        """Return why tools cannot be called, by their names; those that can are left out."""
+        found = {name: self._problem(name) for name in names}
+        return {name: problem for name, problem in found.items() if problem is not None}
+
+    def only_for_models(self, name: str) -> str | None:
+        """Return why only a model may call a tool, ``None`` if others may too."""
+        if name in _OF_THE_SESSION:
+            return f"Tool '{name}' cannot be called by a script: call it by itself, then run the script."
+        if name in (_RUNS_SCRIPTS, self._outer.asked.name):
+            return f"Tool '{name}' cannot be called by a script."
+        found = self.find(name)
+        if found is not None and found.definition.behaviour.is_poll:
+            return f"Tool '{name}' waits for something, so a script cannot call it: call it by itself."
+        return None
+
+    def _problem(self, name: str) -> str | None:
+        """Return why a tool cannot be called now, ``None`` if it can."""
+        caller, found = self._outer.caller, self.find(name)
+        if found is None:
+            return unknown_tool(self._registry, name, caller)
+        return self.only_for_models(name) or unavailable_tool(
+            self._registry, name, found.source, caller, self._outer.loaded
+        )

@@ -4,19 +4,104 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+import re
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.scripts.hidden_secrets import HiddenSecrets
-from oneclaw_core.scripts.script_call import ScriptCall, ScriptCallState, ScriptStart
+from oneclaw_core.secrets.redaction import REDACTED, SHORTEST_SECRET_CHARACTERS, Redaction, redact
 from oneclaw_core.types.provenance import marks_of_text, marks_to_text
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from oneclaw_core.types.provenance import Mark
+
+
+class ScriptCallState(StrEnum):
+    """The state of a row.
+
+    ``OPEN`` and ``ENDED`` are of the row of a script itself, which has the number 0. ``STARTED``: the call may or may
+    not have had its effect. ``DONE``: it has its result. ``READ``: the same of a call that can be repeated, or that had
+    no effect.
+    """
+
+    OPEN = "open"
+    ENDED = "ended"
+    STARTED = "started"
+    DONE = "done"
+    READ = "read"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptCall:
+    """A call of a script.
+
+    Attributes:
+        call_id: of the call of the model that began the script.
+        key: the same for calls of the same tool with the same arguments; empty for the script itself.
+        occurrence: counts those, from 0.
+        number: counts the calls of a script, from 1; 0 for the script itself.
+        tool: its name.
+        arguments: JSON; of the script itself, what it was begun with.
+        state: of the call.
+        result: JSON, or the message of an error; ``None`` as long as there is none.
+        error_type: of an error, else ``None``.
+        marks: where the result comes from, as it is stored; ``None`` for none.
+        duration_ms: how long it took, in milliseconds.
+    """
+
+    call_id: str
+    key: str
+    occurrence: int
+    number: int
+    tool: str
+    arguments: str
+    state: ScriptCallState
+    result: str | None = None
+    error_type: str | None = None
+    marks: str | None = None
+    duration_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptStart:
+    """Data that a script is begun with, and has again whenever it is run.
+
+    Attributes:
+        code: the program.
+        purpose: what it is for, in the words of a model; ``""`` for nothing said.
+        engine: what else its outcome depends on.
+        started_ms: when it was first begun, in milliseconds since 1970.
+        seed: of its random numbers, four numbers of 32 bits.
+    """
+
+    code: str
+    purpose: str
+    engine: str
+    started_ms: int
+    seed: tuple[int, ...]
+
+    def to_text(self) -> str:
+        """Return it as it is stored."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_text(cls, text: str) -> ScriptStart:
+        """Read what :meth:`to_text` wrote."""
+        stored = json.loads(text)
+        return cls(**stored | {"seed": tuple(stored["seed"])})
+
+
+def continuing_text(call_id: str) -> str:
+    """Say how a script that was interrupted can go on."""
+    return (
+        f'The calls that it finished are kept. To go on where it was interrupted: js_eval with continues "{call_id}".'
+    )
+
 
 # As long as a script may calculate between its calls while it is run again.
 DIVERGENCE_SECONDS = 3.0
@@ -249,3 +334,92 @@ def _result(found: ScriptCall) -> ToolResult:
     if found.error_type is not None:
         return ToolResult.error(found.error_type, found.result or "")
     return ToolResult.success(json.loads(found.result or '""'))
+
+
+# A text that has the first character itself has ``⟪!`` in its place, so that no one else's text is a placeholder.
+_BEGIN = "⟪"
+_PLACEHOLDER = re.compile(r"⟪(?:!|redacted ([0-9a-f]{4})⟫)")
+# Tells secrets of one home apart, and is too short to find out a secret by trying.
+_DIGEST_BYTES = 2
+
+
+class HiddenSecrets:
+    """Hides known secrets in texts that are stored, and restores them as long as they are known.
+
+    Args:
+        salt: makes placeholders those of one script.
+    """
+
+    def __init__(self, salt: str) -> None:
+        self._salt = blake2b(salt.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        self._redaction = Redaction()
+
+    def hide(self, text: str) -> str:
+        """Return a text with placeholders for the secrets in it."""
+        found = sorted((each for each in self._known() if each in text), key=len, reverse=True)
+        if not found and _BEGIN not in text:
+            return text
+        pattern = "|".join(map(re.escape, (*found, _BEGIN)))
+        return re.sub(pattern, lambda match: self._in_place_of(match[0]), text)
+
+    def restore(self, text: str) -> str | None:
+        """Return the text that was hidden; ``None`` if a secret in it is not known any more."""
+        if _BEGIN not in text:
+            return text
+        secrets: dict[str, set[str]] = {}
+        for each in self._known():
+            secrets.setdefault(self._digest(each), set()).add(each)
+        wanted = {match[1] for match in _PLACEHOLDER.finditer(text) if match[1]}
+        if any(len(secrets.get(each, ())) != 1 for each in wanted):
+            return None
+        return _PLACEHOLDER.sub(lambda match: next(iter(secrets[match[1]])) if match[1] else _BEGIN, text)
+
+    def _in_place_of(self, found: str) -> str:
+        return f"{_BEGIN}!" if found == _BEGIN else f"{_BEGIN}redacted {self._digest(found)}⟫"
+
+    def _known(self) -> Iterator[str]:
+        """Yield the known secrets as they stand in a text and in JSON."""
+        for secret in self._redaction.secrets:
+            if len(secret) >= SHORTEST_SECRET_CHARACTERS:
+                yield from {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+
+    def _digest(self, secret: str) -> str:
+        return blake2b(secret.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES, key=self._salt).hexdigest()
+
+
+def without_placeholders(text: str) -> str:
+    """Return a text of the journal for people."""
+    return _PLACEHOLDER.sub(lambda match: REDACTED if match[1] else _BEGIN, text)
+
+
+_SHOWN_CHARACTERS = 2_000
+
+
+def script_documents(rows: Iterable[ScriptCall]) -> list[dict[str, Any]]:
+    """Return stored scripts with their calls as JSON data, without known keys.
+
+    Args:
+        rows: of a session, as they are stored.
+    """
+    scripts: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        script = scripts.setdefault(row.call_id, {"call": row.call_id, "calls": []})
+        if row.number == 0:
+            about = json.loads(row.arguments)
+            script |= {"state": str(row.state), "purpose": about.get("purpose", "")}
+            if "continues" in about:
+                script["continues"] = about["continues"]
+            continue
+        call = {name: value for name, value in asdict(row).items() if name not in ("call_id", "key", "marks")}
+        is_unknown = row.state is ScriptCallState.STARTED
+        status = "unknown" if is_unknown else "success" if row.error_type is None else "error"
+        call |= {"state": str(row.state), "status": status, "arguments": shown_text(row.arguments)}
+        script["calls"].append(call | {"result": None if row.result is None else shown_text(row.result)})
+        scripts[row.call_id] = script
+    return list(scripts.values())
+
+
+def shown_text(text: str) -> str:
+    """Return the beginning of a text of a call, without known keys."""
+    text = without_placeholders(text)
+    return redact(text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…")

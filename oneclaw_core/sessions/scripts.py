@@ -6,8 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oneclaw_core.scripts.hidden_secrets import without_placeholders
-from oneclaw_core.scripts.script_call import ScriptCall, ScriptCallState, continuing_text
+from oneclaw_core.scripts.journal import ScriptCall, ScriptCallState, continuing_text, without_placeholders
 from oneclaw_core.secrets.redaction import redact_all
 from oneclaw_core.sessions import sessions
 from oneclaw_core.sessions.connection import ENDLESS

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.contract.arguments import SessionInfo
-    from oneclaw_core.permissions.people import People
+    from oneclaw_core.permissions.policy import People
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.sessions.background import Background
     from oneclaw_core.sessions.store import Store

@@ -1,7 +1,7 @@
 """A question that a tool asks the user as data, the same for a terminal, a web page and a messenger.
 
 It gives no permission: see :mod:`oneclaw_core.permissions.approval`. All texts in it are as others wrote them;
-:func:`oneclaw_core.permissions.approval_text.user_question_text` shows them so that none can be taken for a question of
+:func:`oneclaw_core.permissions.approval.user_question_text` shows them so that none can be taken for a question of
 ours.
 """
 

@@ -32,7 +32,7 @@ def lab(ok, service):
 @pytest.fixture
 def vendor(service, monkeypatch):
     """The service in the place of a vendor far away: the list that it gives can be kept."""
-    monkeypatch.setattr("oneclaw_core.config.models.is_on_this_machine", lambda config: config.type == "offline")
+    monkeypatch.setattr("oneclaw_core.config.model_service.is_on_this_machine", lambda config: config.type == "offline")
     monkeypatch.setenv("OPENAI_BASE_URL", service.url)
     return service
 

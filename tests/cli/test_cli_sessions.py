@@ -15,7 +15,7 @@ from databases import backend_of
 from how_long import some
 
 from oneclaw_core import Message, MessageType, OneClaw, ToolCallStatus, ToolResultEvent
-from oneclaw_core.scripts.script_call import ScriptCall
+from oneclaw_core.scripts.journal import ScriptCall
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.system.home import find_home
 from oneclaw_core.testing import Cassette

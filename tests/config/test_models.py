@@ -15,7 +15,7 @@ import pytest
 
 from oneclaw_core import ProviderError, SettingsError
 from oneclaw_core.config.model_overrides import ModelOverrides, check_override, model_overrides
-from oneclaw_core.config.models import FRESH_SECONDS, ModelList, ModelLists, model_facts
+from oneclaw_core.config.model_service import FRESH_SECONDS, ModelList, ModelLists, model_facts
 from oneclaw_core.config.prices import ModelPrices, cost_of, load_prices, needs_prices
 from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError
 from oneclaw_core.plugins.loading import load_plugins

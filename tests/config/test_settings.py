@@ -5,8 +5,7 @@ import pytest
 from oneclaw_core import NotFoundError, SettingsError
 from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.config.setting_fields import CORE_DEFAULTS
-from oneclaw_core.config.setting_service import SettingService
-from oneclaw_core.config.settings import SettingsReader
+from oneclaw_core.config.settings import SettingService, SettingsReader
 
 pytestmark = pytest.mark.lowest_versions
 

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from oneclaw_core import hookimpl
-from oneclaw_core.config.plugin_secrets import PluginSecrets
+from oneclaw_core.config.keys import PluginSecrets
 from oneclaw_core.contract.context import PluginContext
 from oneclaw_core.http import SecretStore, SecretWords
 from oneclaw_core.loops.worker_loop import WorkerLoop

@@ -4,7 +4,7 @@ import json
 
 from plugins_at_work import record_with, running
 
-from oneclaw_core.config.plugin_choices import hook_timeouts, plugin_order, read_timeout
+from oneclaw_core.config.user_choices import hook_timeouts, plugin_order, read_timeout
 from oneclaw_core.plugins.plugin import Plugin
 from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 

@@ -11,7 +11,7 @@ import pytest
 
 from oneclaw_core import PluginError, UsageError, hookimpl
 from oneclaw_core.channels.command_context import ChatCommandContext
-from oneclaw_core.config.plugin_secrets import PluginSecrets
+from oneclaw_core.config.keys import PluginSecrets
 from oneclaw_core.contract import arguments, chat_answer, checks, contact_points, tool_source, web_pages
 from oneclaw_core.contract.arguments import frozen
 from oneclaw_core.contract.contact_points import WebRequest, WebResponse
@@ -186,9 +186,7 @@ class Store:
 
 def test_secrets_are_of_their_plugin_alone(monkeypatch):
     remembered = []
-    monkeypatch.setattr(
-        "oneclaw_core.config.plugin_secrets.remember_secret", lambda secret, account: remembered.append(secret)
-    )
+    monkeypatch.setattr("oneclaw_core.config.keys.remember_secret", lambda secret, account: remembered.append(secret))
 
     async def work():
         store = Store()

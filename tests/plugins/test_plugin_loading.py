@@ -16,7 +16,7 @@ from oneclaw_scheduled_tasks.commands import tasks
 from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSourceType, hookimpl, tool
 from oneclaw_core.cli.command_group import make_option
 from oneclaw_core.cli.plugin_commands import plugin_commands
-from oneclaw_core.config.plugin_choices import disabled_plugins
+from oneclaw_core.config.user_choices import disabled_plugins
 from oneclaw_core.contract import CONTRACT_VERSION
 from oneclaw_core.plugins.distributions import CORE_TOOLS
 from oneclaw_core.plugins.loading import discover, load_plugins

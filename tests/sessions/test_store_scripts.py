@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from histories import opened
 
-from oneclaw_core.scripts.script_call import ScriptCall, ScriptCallState, ScriptStart
+from oneclaw_core.scripts.journal import ScriptCall, ScriptCallState, ScriptStart
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,8 +1,7 @@
 """Permission policies over decisions in memory."""
 
 from oneclaw_core.permissions.decisions import Decisions
-from oneclaw_core.permissions.people import People
-from oneclaw_core.permissions.policy import PermissionPolicy
+from oneclaw_core.permissions.policy import People, PermissionPolicy
 
 
 class DecisionsInMemory:

@@ -2,8 +2,7 @@
 
 import itertools
 
-from oneclaw_core.permissions.approval import ApprovalQuestion, Choice
-from oneclaw_core.permissions.approval_text import question_text, user_question_text
+from oneclaw_core.permissions.approval import ApprovalQuestion, Choice, question_text, user_question_text
 from oneclaw_core.permissions.requests import PermissionAnswer
 from oneclaw_core.types.permissions import Fact
 from oneclaw_core.types.user_question import UserQuestion

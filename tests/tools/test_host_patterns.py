@@ -3,7 +3,7 @@
 import pytest
 
 from oneclaw_core import UsageError
-from oneclaw_core.permissions.host_patterns import (
+from oneclaw_core.permissions.rules import (
     check_host,
     covers_host,
     covers_web_host,

@@ -10,9 +10,9 @@ from policies import policy_of
 from oneclaw_core import PermissionAnswer, PermissionDeniedError, PermissionRequest, UsageError
 from oneclaw_core.errors import denied_for_good
 from oneclaw_core.permissions import Decision, Grant
+from oneclaw_core.permissions.decisions import TaskPermissions
 from oneclaw_core.permissions.requests import grant_in_words
 from oneclaw_core.permissions.rules import PermissionRule
-from oneclaw_core.permissions.task_permissions import TaskPermissions
 from oneclaw_core.types.permissions import PermissionUse
 
 GRANT, DENY = Decision.GRANT, Decision.DENY

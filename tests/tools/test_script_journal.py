@@ -8,7 +8,7 @@ import pytest
 
 from oneclaw_core import ToolContext, ToolResult, UsageError, hookimpl, tool
 from oneclaw_core.scripts import begin_script, journal
-from oneclaw_core.scripts.script_call import ScriptCallState
+from oneclaw_core.scripts.journal import ScriptCallState
 from oneclaw_core.sessions.sessions import new_id
 from oneclaw_core.types.messages import MessageType
 

@@ -13,7 +13,7 @@ from oneclaw_core.contract.arguments import PromptSection
 from oneclaw_core.models.adapted import prepare_request
 from oneclaw_core.models.attachments import with_files_taken
 from oneclaw_core.models.dispatcher import USE_TOOL, USE_TOOL_DEFINITION, dispatched_request, undispatched_response
-from oneclaw_core.prompts.lists import prompt_lists
+from oneclaw_core.prompts.kept import prompt_lists
 from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.turn.prompt import TOOL_GROUPS, TOOLS, TurnPrompt

@@ -1,6 +1,6 @@
 """News for a model whose lists have changed since the conversation began."""
 
-from oneclaw_core.prompts.lists import news_of
+from oneclaw_core.prompts.kept import news_of
 
 GROUPS = "## Available Tool Groups\n- pdf: Reads PDFs.\n- mail: Sends mail."
 BEGINNING = "This has changed since the conversation began."

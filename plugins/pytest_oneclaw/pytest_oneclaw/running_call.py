@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.files.paths import PathGuard
-from oneclaw_core.permissions.asking import fitting_answer
-from oneclaw_core.permissions.path_questions import QuestionsOfPaths
+from oneclaw_core.permissions.asking import QuestionsOfPaths, fitting_answer
 from oneclaw_core.tools.calls.clock import CallClock
 from oneclaw_core.tools.calls.home_loop import HomeLoop
 from oneclaw_core.tools.calls.questions import Questions
