@@ -15,7 +15,6 @@ import _socket
 import atexit
 import fcntl
 import gc
-import marshal
 import os
 import select
 import signal
@@ -25,11 +24,9 @@ from oneclaw_core.process import python_worker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any, NoReturn
 
 NUMBER_BYTES = 4
-LENGTH_BYTES = 8
 MAX_DESCRIPTORS = 32
 # Standard input, output and error, the working directory, and the connection that tells of the worker's end.
 OWN_DESCRIPTORS = 5
@@ -38,29 +35,6 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 # A command such as "pkill python" must not end this process.
 _IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 _CANNOT_FORK = 3
-
-
-class Worker:
-    """A worker that was forked.
-
-    Attributes:
-        pid: its process id, which stays its own until the caller has taken note of its end.
-        connection: a descriptor; the caller closes the other end when it needs the worker no more.
-        has_ended: True if it has.
-        is_released: True if the caller has gone, or knows of the end.
-    """
-
-    def __init__(self, pid: int, connection: int) -> None:
-        self.pid = pid
-        self.connection = connection
-        self.has_ended = False
-        self.is_released = False
-
-    def kill(self) -> None:
-        """End it with everything that it has started."""
-        python_worker.kill_descendants(self.pid)
-        python_worker.send_signal(self.pid, signal.SIGKILL)  # it may have no group yet
-        python_worker.kill_group(self.pid)
 
 
 class ForkServer:
@@ -76,13 +50,13 @@ class ForkServer:
         self._control = _socket.socket(fileno=control)
         self._caller = caller
         self._handlers = handlers
-        self._workers: dict[int, Worker] = {}
+        self._workers: dict[int, int] = {}  # their process ids by the connections that tell of their ends
         self._poll = select.poll()
         self._wake, self._by_signal = os.pipe()
         for end in (self._wake, self._by_signal):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(self._by_signal, warn_on_full_buffer=False)
-        for descriptor in (control, self._wake, caller):
+        for descriptor in (self._wake, caller, control):
             if descriptor >= 0:
                 self._poll.register(descriptor, select.POLLIN)
 
@@ -90,18 +64,22 @@ class ForkServer:
         """Fork workers until the caller asks for no more, and all have ended."""
         is_accepting = True
         while is_accepting or self._workers:
-            for descriptor, _ in self._poll.poll():
-                if descriptor == self._wake:
-                    os.read(self._wake, 4096)
-                    self._report_ends()
-                elif descriptor == self._caller:
-                    is_accepting = False
-                    self._release_all()
-                elif descriptor in self._workers:
-                    self._release(self._workers[descriptor])
-                elif is_accepting and not self._accept():
-                    is_accepting = False
-                    self._poll.unregister(descriptor)
+            # One at a time, since a descriptor that was closed can get its number again.
+            descriptor, _ = self._poll.poll()[0]
+            if descriptor == self._wake:
+                os.read(self._wake, 4096)
+                self._report_ends()
+                continue
+            if descriptor == self._control.fileno() and self._accept():
+                continue
+            self._poll.unregister(descriptor)
+            if descriptor in self._workers:
+                self._kill(descriptor)
+            else:
+                is_accepting = False
+            if descriptor == self._caller:
+                for connection in self._workers:
+                    self._kill(connection)
 
     def _accept(self) -> bool:
         """Read a request and fork; return False at the end of the requests."""
@@ -136,7 +114,7 @@ class ForkServer:
                 _work()
             finally:
                 os._exit(1)
-        self._workers[connection] = Worker(pid, connection)
+        self._workers[connection] = pid
         self._poll.register(connection, select.POLLIN)
         _tell(connection, pid)
 
@@ -148,35 +126,27 @@ class ForkServer:
             signal.signal(number, handler)
         self._control.detach()  # closed by its number
 
+    def _kill(self, connection: int) -> None:
+        """End a worker with everything that it has started: the caller has gone, or needs it no more."""
+        pid = self._workers[connection]
+        python_worker.kill_descendants(pid)
+        python_worker.send_signal(pid, signal.SIGKILL)  # it may have no group yet
+
     def _report_ends(self) -> None:
-        for worker in list(self._workers.values()):
-            if worker.has_ended:
+        for connection, pid in list(self._workers.items()):
+            # It stays a zombie at first, so that its group is not that of another process.
+            found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if found is None:
                 continue
-            # It stays a zombie, so that its number is not given to another process that the caller would kill.
-            found = os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            if found is not None:
-                worker.has_ended = True
-                _tell(worker.connection, found.si_status if found.si_code == os.CLD_EXITED else -found.si_status)
-                self._forget_if_done(worker)
-
-    def _release(self, worker: Worker) -> None:
-        self._poll.unregister(worker.connection)
-        worker.is_released = True
-        if not worker.has_ended:
-            worker.kill()
-        self._forget_if_done(worker)
-
-    def _release_all(self) -> None:
-        self._poll.unregister(self._caller)
-        for worker in list(self._workers.values()):
-            if not worker.is_released:
-                self._release(worker)
-
-    def _forget_if_done(self, worker: Worker) -> None:
-        if worker.has_ended and worker.is_released:
-            os.waitpid(worker.pid, 0)
-            os.close(worker.connection)
-            del self._workers[worker.connection]
+            python_worker.kill_group(pid)
+            os.waitpid(pid, 0)
+            del self._workers[connection]
+            try:  # noqa: SIM105  # contextlib takes time to import
+                self._poll.unregister(connection)
+            except KeyError:  # the caller has closed it before
+                pass
+            _tell(connection, found.si_status if found.si_code == os.CLD_EXITED else -found.si_status)
+            os.close(connection)
 
 
 def main() -> None:
@@ -203,33 +173,9 @@ def main() -> None:
     os._exit(0)
 
 
-def request_of(target: str, arguments: Sequence[str], environ: dict[str, str], sandbox: str) -> bytes:
-    """Write what a worker reads first.
-
-    Args:
-        target: ``module:function``.
-        arguments: ``sys.argv[1:]`` of the function.
-        environ: The environment.
-        sandbox: Descriptors for :func:`oneclaw_core.process.python_worker.enter_sandbox`; ``""`` for no sandbox.
-    """
-    data = marshal.dumps((target, list(arguments), environ, sandbox))
-    return len(data).to_bytes(LENGTH_BYTES, "big") + data
-
-
 def _work() -> NoReturn:
-    """Read the request, call the function that it names, and end."""
-    length = int.from_bytes(python_worker.read_exactly(0, LENGTH_BYTES), "big")
-    target, arguments, environ, sandbox = marshal.loads(python_worker.read_exactly(0, length))  # noqa: S302  # comes from the caller
-    if environ != dict(os.environ):
-        os.environ.clear()
-        os.environ.update(environ)
-        if "tempfile" in sys.modules:
-            sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # looked up again
-    sys.argv = ["-c", *arguments]
-    if not python_worker.IS_BARE:
-        python_worker.adopt_orphans()
-    if sandbox:
-        python_worker.enter_sandbox(sandbox)
+    """Take a request, call the function that it names, and end."""
+    target = python_worker.take_request(is_forked=True)
     status = 0
     try:
         python_worker.call_target(target)

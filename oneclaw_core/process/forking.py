@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import array
 import asyncio
-import atexit
 import errno
 import os
 import signal
@@ -16,24 +15,22 @@ import socket
 import subprocess
 import sys
 import threading
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from contextlib import suppress
+from typing import NamedTuple
 
 from oneclaw_core.process.fork_server import NUMBER_BYTES
+from oneclaw_core.process.python_worker import kill_group
 
 # Elsewhere, libraries of the system do not survive a fork (macOS), or there is none at all.
 CAN_FORK = sys.platform == "linux"
 # Of different environments or modules; each takes memory.
 _MOST_SERVERS = 8
 _BUSY_SECONDS = 0.01
-_RELEASE_SECONDS = 2.0
-_END_SECONDS = 0.5
 # Too many requests, or descriptors, are on their way.
 _BUSY = (errno.EAGAIN, errno.ENOBUFS, errno.ETOOMANYREFS)
 
 
-@dataclass(frozen=True, slots=True)
-class ServerKind:
+class ServerKind(NamedTuple):
     """All that the workers of a server have in common.
 
     Attributes:
@@ -47,29 +44,28 @@ class ServerKind:
     environ: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ForkRequest:
+class ForkRequest(NamedTuple):
     """A worker that is wanted.
 
     Attributes:
         streams: descriptors for standard input, output and error. The worker reads what
-            :func:`oneclaw_core.process.fork_server.request_of` has written first.
+            :func:`oneclaw_core.process.python_worker.request_of` has written first.
         directory: the working directory; ``None`` for that of this process.
         pass_descriptors: descriptors that keep their numbers.
     """
 
     streams: tuple[int, int, int]
-    directory: str | None = None
-    pass_descriptors: tuple[int, ...] = ()
+    directory: str | None
+    pass_descriptors: tuple[int, ...]
 
 
 class ForkedProcess:
-    """A worker; its parent is the fork server, which tells of its end.
+    """A worker; its parent is the fork server, which ends what it leaves, and tells of its end.
 
     Attributes:
-        pid: the process id, which is also that of its group and session. No other process gets it before :meth:`wait`
-            has seen the end.
-        returncode: the exit status, below 0 for the signal that ended it; ``None`` before the end is known.
+        pid: the process id, which is also that of its group and session.
+        returncode: the exit status, below 0 for the signal that ended it; ``None`` before :meth:`wait` has seen the
+            end.
     """
 
     def __init__(self, pid: int, connection: socket.socket) -> None:
@@ -77,47 +73,26 @@ class ForkedProcess:
         self.returncode: int | None = None
         self._connection = connection
 
-    def poll(self) -> int | None:
-        """Return the exit status; ``None`` while it runs."""
-        if self.returncode is None:
-            try:
-                data = self._connection.recv(NUMBER_BYTES)
-            except BlockingIOError:
-                return None
-            except OSError:
-                data = b""
-            # A server that is killed takes its workers with it.
-            self.returncode = _number(data) if data else -signal.SIGKILL
-        return self.returncode
-
     async def wait(self, timeout_seconds: float) -> None:
         """Wait for the end of the process, and until the fork server has collected it."""
-        if self._connection.fileno() < 0:
+        if self.returncode is not None:
             return
-        try:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(timeout_seconds):
-                    while self.poll() is None:
-                        await _readable(self._connection)
-                with suppress(OSError):  # the server has ended
-                    self._connection.shutdown(socket.SHUT_WR)
-                async with asyncio.timeout(_RELEASE_SECONDS):
-                    await _readable(self._connection)
-        finally:  # a caller that is cancelled does not wait once more
-            if self.returncode is not None:
-                self._connection.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_seconds):
+                data = await _received(self._connection)
+                self.close()
+                if not data:  # a server that is killed takes its worker with it, and nothing else
+                    kill_group(self.pid)
+                self.returncode = _number(data) if data else -signal.SIGKILL
 
     def kill(self) -> None:
-        """End it alone, unless its end is known."""
-        if self.poll() is None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(self.pid, signal.SIGKILL)
+        """Have the server kill it with everything that it has started, unless it has ended."""
+        with suppress(OSError):  # the server has ended
+            self._connection.shutdown(socket.SHUT_WR)
 
-    def abandon(self) -> None:
-        """Have the server kill the worker, if it still runs, and everything that it has started."""
+    def close(self) -> None:
+        """Wait for its end no longer."""
         self._connection.close()
-
-    release = abandon
 
 
 class _ServerEndedError(Exception):
@@ -128,13 +103,11 @@ class _ForkServer:
     """A running fork server.
 
     Attributes:
-        kind: what it has imported.
         is_ready: True if it has forked a worker, so that its imports have ended.
         waiting: how many calls wait for a worker.
     """
 
     def __init__(self, kind: ServerKind) -> None:
-        self.kind = kind
         self.is_ready = False
         self.waiting = 0
         self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -151,7 +124,7 @@ class _ForkServer:
         self._control.setblocking(False)
 
     def has_ended(self) -> bool:
-        """Return True if its process has ended."""
+        """Return True if its process has ended, or belongs to the process that has forked this one."""
         return self._process.poll() is not None
 
     async def fork(self, request: ForkRequest) -> ForkedProcess:
@@ -167,11 +140,7 @@ class _ForkServer:
         try:
             with far:
                 await self._send(request, far.fileno())
-            await _readable(near)
-            try:
-                data = near.recv(NUMBER_BYTES)
-            except ConnectionError:
-                data = b""
+            data = await _received(near)
             if not data:
                 raise _ServerEndedError
             self.is_ready = True
@@ -186,9 +155,8 @@ class _ForkServer:
             self.waiting -= 1
 
     async def _send(self, request: ForkRequest, connection: int) -> None:
-        with ExitStack() as stack:
-            directory = _open_directory(request.directory)
-            stack.callback(os.close, directory)
+        directory = _open_directory(request.directory)
+        try:
             message = array.array("i", [len(request.pass_descriptors), *request.pass_descriptors]).tobytes()
             descriptors = [*request.streams, directory, connection, *request.pass_descriptors]
             while True:
@@ -201,6 +169,8 @@ class _ForkServer:
                     if error.errno not in _BUSY:
                         raise
                 await asyncio.sleep(_BUSY_SECONDS)
+        finally:
+            os.close(directory)
 
     def close(self) -> None:
         """Have it end as soon as its workers have."""
@@ -212,18 +182,12 @@ class _ForkServer:
         self._process.kill()
         self._process.wait()
 
-    def wait(self) -> None:
-        """Wait a moment for its end."""
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_END_SECONDS)
-
 
 class ForkServers:
-    """The fork servers of this process, by what they have imported."""
+    """The fork servers of this process, by what they have imported; they end with it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._process = 0
         self._servers: dict[ServerKind, _ForkServer] = {}
         self._ending: list[_ForkServer] = []
         self._unusable: set[ServerKind] = set()
@@ -238,41 +202,24 @@ class ForkServers:
             OSError: there can be no more processes or descriptors, or the directory cannot be entered.
         """
         for _ in range(2):  # a server that was killed is started once more
-            server = self._server(kind)
-            if server is None:
+            if kind in self._unusable:
                 return None
+            server = self._server(kind)
             try:
                 return await server.fork(request)
             except _ServerEndedError:
-                self._drop(server, is_usable=server.is_ready)
+                if not server.is_ready:
+                    self._unusable.add(kind)
+                self._drop(kind, server)
             finally:
                 # A call that was cancelled while modules were imported: the import may never end.
                 if not server.is_ready and not server.waiting:
-                    self._drop(server, is_usable=True)
+                    self._drop(kind, server)
         return None
 
-    def close(self) -> None:
-        """End the servers."""
+    def _server(self, kind: ServerKind) -> _ForkServer:
         with self._lock:
-            servers = [*self._servers.values(), *self._ending]
-            self._servers.clear()
-            for server in servers:
-                server.close()
-            for server in servers:
-                server.wait()
-
-    def _server(self, kind: ServerKind) -> _ForkServer | None:
-        with self._lock:
-            if self._process != os.getpid():  # this process was forked itself, and has none yet
-                if not self._process:
-                    atexit.register(self.close)
-                self._process = os.getpid()
-                for each in self._servers.values():
-                    each.close()
-                self._servers.clear()
-            if kind in self._unusable:
-                return None
-            server: _ForkServer | None = self._servers.pop(kind, None)
+            server = self._servers.pop(kind, None)
             if server is not None and server.has_ended():
                 server.close()
                 server = None
@@ -286,12 +233,10 @@ class ForkServers:
                 self._ending.append(oldest)
             return server
 
-    def _drop(self, server: _ForkServer, *, is_usable: bool) -> None:
+    def _drop(self, kind: ServerKind, server: _ForkServer) -> None:
         with self._lock:
-            if not is_usable:
-                self._unusable.add(server.kind)
-            if self._servers.get(server.kind) is server:
-                del self._servers[server.kind]
+            if self._servers.get(kind) is server:
+                del self._servers[kind]
             server.kill()
 
 
@@ -299,15 +244,12 @@ SERVERS = ForkServers()
 """Belongs to the process, like the interpreter that its workers are copies of."""
 
 
-async def _readable(connection: socket.socket) -> None:
-    """Wait until something can be received, or nothing any more."""
-    loop = asyncio.get_running_loop()
-    is_readable = asyncio.Event()
-    loop.add_reader(connection, is_readable.set)
+async def _received(connection: socket.socket) -> bytes:
+    """Receive a number; nothing if the other end is closed."""
     try:
-        await is_readable.wait()
-    finally:
-        loop.remove_reader(connection)
+        return await asyncio.get_running_loop().sock_recv(connection, NUMBER_BYTES)
+    except ConnectionError:
+        return b""
 
 
 def _open_directory(directory: str | None) -> int:

@@ -9,11 +9,10 @@ import subprocess
 import sys
 from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
-from oneclaw_core.process.fork_server import request_of
 from oneclaw_core.process.forking import CAN_FORK, SERVERS, ForkRequest, ServerKind
-from oneclaw_core.process.python_worker import has_group, kill_descendants, kill_group
+from oneclaw_core.process.python_worker import has_group, kill_descendants, kill_group, request_of
 from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ _CONFINEMENT = "oneclaw_core.process.sandbox.confinement"
 
 
 class _SpawnedProcess:
-    """A process with a separate interpreter."""
+    """A process with a separate interpreter; see :class:`~oneclaw_core.process.forking.ForkedProcess`."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -46,22 +45,18 @@ class _SpawnedProcess:
     def returncode(self) -> int | None:
         return self._process.returncode
 
-    def poll(self) -> int | None:
-        return self._process.poll()
-
     async def wait(self, timeout_seconds: float) -> None:
         if self._process.poll() is None:
             with suppress(TimeoutError):
                 await asyncio.wait_for(run_in_thread(self._process.wait), timeout_seconds)
 
     def kill(self) -> None:
-        self._process.kill()
-
-    def abandon(self) -> None:
+        if self._process.poll() is None:
+            kill_descendants(self.pid)
+            self._process.kill()
         kill_group(self.pid)
-        self._process.wait()
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Do nothing: the process holds nothing open here."""
 
 
@@ -119,10 +114,7 @@ class PythonProcess:
         """Kill the process, its process group and its descendants, and close the pipes."""
         import anyio
 
-        if self._process.poll() is None:
-            kill_descendants(self.pid)
-            self._process.kill()  # one that was just forked has no group yet
-        kill_group(self.pid)
+        self._process.kill()
         if not self.stdin.is_closing():
             self.stdin.transport.abort()
         self._receiving.close()
@@ -131,7 +123,7 @@ class PythonProcess:
             try:
                 await self.wait()
             finally:
-                self._process.release()
+                self._process.close()
             with suppress(ConnectionError):
                 await self.stdin.wait_closed()
             await asyncio.sleep(0)  # the loop may be closed next, and closes the other pipe now
@@ -198,62 +190,39 @@ async def python_process(
     interpreter = (sys.executable, *(("-I", "-S") if is_bare else ("-P",)), *options, "-c")
     start = _START_BARE if is_bare else _START
     joined_path = "\n".join(map(str, path))
+    worker_environ = dict(os.environ if environ is None else environ)
+    process: _SpawnedProcess | ForkedProcess | None = None
     with ExitStack() as theirs, ExitStack() as on_failure:
-        streams, sending_end, receiving_end = _open_streams(theirs, on_failure, stderr)
-        process: _SpawnedProcess | ForkedProcess | None = None
-        sandbox = ""
-        worker_environ = dict(os.environ if environ is None else environ)
+        streams, stdin, stdout, receiving = await _open_streams(theirs, on_failure, stderr)
+        sandbox: tuple[int, ...] = ()
         if policy is not None:
-            confining = _sandbox_descriptors(policy, theirs)
-            sandbox = " ".join(map(str, confining))
-            pass_descriptors = (*pass_descriptors, *(each for each in confining if each >= 0))
+            sandbox = _sandbox_descriptors(policy, theirs)
             preload = (_CONFINEMENT, *preload)
             if policy.temporary is not None:
                 worker_environ |= dict.fromkeys(_TEMPORARY_VARIABLES, str(policy.temporary))
-        request = b""
+        inherited = (*pass_descriptors, *(each for each in sandbox if each >= 0))
         if preload and CAN_FORK:
-            request = request_of(target, arguments, worker_environ, sandbox)
-            place = None if directory is None else str(directory)
-            wanted = ForkRequest(streams, place, tuple(pass_descriptors))
+            wanted = ForkRequest(streams, None if directory is None else str(directory), inherited)
             command = (*interpreter, start.format(_FORK_SERVER, "main"), joined_path)
             process = await _fork(command, preload, wanted, _server_environ(environ, is_bare=is_bare))
         if process is None:
-            request = b""
             module, function = target.split(":") if ends_itself else (_WORKER, "main")
-            inherited: dict[str, Any] = {"pass_fds": pass_descriptors} if pass_descriptors else {}
+            words = arguments if ends_itself else ()
             process = _SpawnedProcess(
                 subprocess.Popen(  # noqa: ASYNC220, S603  # Python itself, with a fixed program
-                    [
-                        *interpreter,
-                        start.format(module, function),
-                        joined_path,
-                        *([] if ends_itself else [target, sandbox, " ".join(preload)]),
-                        *arguments,
-                    ],
+                    [*interpreter, start.format(module, function), joined_path, *words],
                     stdin=streams[0],
                     stdout=streams[1],
                     stderr=streams[2],
                     cwd=directory,
                     env=worker_environ,
                     start_new_session=True,
-                    **inherited,
+                    pass_fds=inherited,
                 )
             )
-        on_failure.callback(process.abandon)
-        loop = asyncio.get_running_loop()
-        stdout = asyncio.StreamReader(limit=_BUFFER_BYTES)
-        receiving, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdout), receiving_end)
-        on_failure.callback(receiving.close)
-        # The only public protocol with the flow control that a writer needs.
-        sending, protocol = await loop.connect_write_pipe(
-            lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), sending_end
-        )
         on_failure.pop_all()
-        # What the process does not read at once must not keep its caller from reading.
-        sending.set_write_buffer_limits(_BUFFER_BYTES)
-        stdin = asyncio.StreamWriter(sending, protocol, None, loop)
-        if request:
-            stdin.write(request)
+    if not ends_itself:
+        stdin.write(request_of(target, arguments, worker_environ, sandbox, preload))
     running = PythonProcess(process, stdin, stdout, receiving)
     try:
         yield running
@@ -261,20 +230,29 @@ async def python_process(
         await running.end()
 
 
-def _open_streams(
-    theirs: ExitStack, ours: ExitStack, stderr: IO[bytes] | None
-) -> tuple[tuple[int, int, int], IO[bytes], IO[bytes]]:
+async def _open_streams(
+    theirs: ExitStack, on_failure: ExitStack, stderr: IO[bytes] | None
+) -> tuple[tuple[int, int, int], asyncio.StreamWriter, asyncio.StreamReader, asyncio.ReadTransport]:
     """Open standard input, output and error of a process; return them, and our ends of the first two."""
+    loop = asyncio.get_running_loop()
     (far_input, near_input), (near_output, far_output) = os.pipe(), os.pipe()
-    for descriptor in (far_input, far_output):
-        theirs.callback(os.close, descriptor)
-    sending = ours.enter_context(os.fdopen(near_input, "wb", 0))
-    receiving = ours.enter_context(os.fdopen(near_output, "rb", 0))
-    if stderr is not None:
-        return (far_input, far_output, stderr.fileno()), sending, receiving
     null = os.open(os.devnull, os.O_RDWR)
-    theirs.callback(os.close, null)
-    return (far_input, far_output, null), sending, receiving
+    for descriptor in (far_input, far_output, null):
+        theirs.callback(os.close, descriptor)
+    sending_end = on_failure.enter_context(os.fdopen(near_input, "wb", 0))
+    receiving_end = on_failure.enter_context(os.fdopen(near_output, "rb", 0))
+    stdout = asyncio.StreamReader(limit=_BUFFER_BYTES)
+    receiving, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdout), receiving_end)
+    on_failure.callback(receiving.close)
+    # The only public protocol with the flow control that a writer needs.
+    sending, protocol = await loop.connect_write_pipe(
+        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), sending_end
+    )
+    on_failure.callback(sending.abort)
+    # What the process does not read at once must not keep its caller from reading.
+    sending.set_write_buffer_limits(_BUFFER_BYTES)
+    stdin = asyncio.StreamWriter(sending, protocol, None, loop)
+    return (far_input, far_output, null if stderr is None else stderr.fileno()), stdin, stdout, receiving
 
 
 def _sandbox_descriptors(policy: SandboxPolicy, stack: ExitStack) -> tuple[int, ...]:

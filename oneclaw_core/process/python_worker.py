@@ -14,11 +14,17 @@ Processes without site packages import this module, so it imports nothing that t
 from __future__ import annotations
 
 import _thread
+import marshal
 import os
 import select
 import signal
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LENGTH_BYTES = 8
 IS_BARE = bool(sys.flags.no_site)
 """True in a process without site packages: see ``is_bare`` of :func:`oneclaw_core.process.python_process`."""
 _PR_SET_CHILD_SUBREAPER = 36
@@ -28,28 +34,64 @@ _MOST_ROUNDS = 100
 
 
 def main() -> None:
-    """Call the function that the command line names; see :func:`oneclaw_core.process.python_process`."""
-    target, sandbox, modules = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
-    if not IS_BARE:
-        adopt_orphans()
-    if sandbox:
-        for module in modules.split():
-            __import__(module)
-        # Before the thread is started: what is confined are this thread and those that it starts.
-        enter_sandbox(sandbox)
-    _thread.start_new_thread(_end_with_parent, (0 if IS_BARE else os.dup(0),))
+    """Serve a request in a process that was started for it; see :func:`oneclaw_core.process.python_process`."""
+    # Before the thread is started: what is confined are this thread and those that it starts.
+    target = take_request(is_forked=False)
+    _thread.start_new_thread(_end_with_parent, (os.dup(0),))
     call_target(target)
 
 
-def enter_sandbox(sandbox: str) -> None:
+def request_of(
+    target: str, arguments: Sequence[str], environ: dict[str, str], sandbox: Sequence[int], modules: Sequence[str]
+) -> bytes:
+    """Write what a worker reads from its standard input first.
+
+    Args:
+        target: ``module:function``.
+        arguments: ``sys.argv[1:]`` of the function.
+        environ: The environment.
+        sandbox: The descriptors of a Landlock ruleset, -1 for none, and of a seccomp filter; empty for no sandbox.
+        modules: Imported before the sandbox is entered.
+    """
+    data = marshal.dumps((target, list(arguments), environ, list(sandbox), list(modules)))
+    return len(data).to_bytes(LENGTH_BYTES, "big") + data
+
+
+def take_request(*, is_forked: bool) -> str:
+    """Read a request, and become the process that it asks for.
+
+    Args:
+        is_forked: True in the fork of a process, which has imported the modules that can be imported ahead.
+
+    Returns:
+        The target.
+    """
+    length = int.from_bytes(read_exactly(0, LENGTH_BYTES), "big")
+    target, arguments, environ, sandbox, modules = marshal.loads(read_exactly(0, length))  # noqa: S302  # comes from the caller
+    if environ != dict(os.environ):
+        os.environ.clear()
+        os.environ.update(environ)
+        if "tempfile" in sys.modules:
+            sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # looked up again
+    sys.argv = ["-c", *arguments]
+    if not IS_BARE:
+        adopt_orphans()
+    if sandbox:
+        for module in () if is_forked else modules:
+            __import__(module)
+        enter_sandbox(*sandbox)
+    return str(target)
+
+
+def enter_sandbox(ruleset: int, program: int) -> None:
     """Confine this process and all that it starts.
 
     Args:
-        sandbox: The descriptors of a Landlock ruleset, -1 for none, and of a seccomp filter, as a text; closed here.
+        ruleset: The descriptor of a Landlock ruleset, -1 for none; closed here.
+        program: That of a seccomp filter; closed here.
     """
     from oneclaw_core.process.sandbox.confinement import confine
 
-    ruleset, program = map(int, sandbox.split())
     confine(ruleset if ruleset >= 0 else None, os.read(program, 1 << 20))
     for descriptor in (ruleset, program):
         if descriptor >= 0:

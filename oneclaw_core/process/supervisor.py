@@ -213,7 +213,7 @@ def _read_command() -> bytes:
 
 def main() -> None:
     """Run a program without a sandbox, or in one that it enters itself."""
-    supervise(Supervisor, lambda _: enter_sandbox(" ".join(sys.argv[6:])) if sys.argv[6:] else None)
+    supervise(Supervisor, lambda _: enter_sandbox(*map(int, sys.argv[6:])) if sys.argv[6:] else None)
 
 
 def supervise(make: Callable[[int, float], Kind], prepare: Callable[[Kind], None]) -> None:

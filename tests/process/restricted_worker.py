@@ -27,7 +27,7 @@ def main():
     policy = SandboxPolicy(write_roots=(workspace,), hidden_folders=(secret,), hidden_files=(Path("/etc/shadow"),))
     if kind == "computing":
         policy = SandboxPolicy(is_system_readable=False, can_start_programs=False)
-    enter_sandbox(f"{landlock.make_ruleset(policy)} {seccomp.filter_file(policy)}")
+    enter_sandbox(landlock.make_ruleset(policy), seccomp.filter_file(policy))
     in_a_thread = []
     thread = threading.Thread(target=lambda: in_a_thread.append(outcome((secret / "key").read_text)))
     thread.start()

@@ -1,7 +1,6 @@
 """An isolated call in its own process and in this one: what is sent, and what comes back."""
 
 import asyncio
-import base64
 import json
 import pickle
 from contextlib import suppress
@@ -14,12 +13,11 @@ from oneclaw_core.errors import PermissionDeniedError, ToolDefinitionError
 from oneclaw_core.files.paths import PathPermissionError
 from oneclaw_core.files.views import FileViews
 from oneclaw_core.process import isolated_call, isolation
-from oneclaw_core.process.isolated_call import Request
 from oneclaw_core.process.isolation import MAX_ANSWER_BYTES, WorkerError
 from oneclaw_core.tools.deferred_tool import FunctionTarget
 from oneclaw_core.types.messages import Attachment
-from oneclaw_core.types.provenance import Mark, MarkKind, UsedFile
-from oneclaw_core.types.tools import ToolResult, ToolResultStatus
+from oneclaw_core.types.provenance import FileState, Mark, MarkKind, UsedFile
+from oneclaw_core.types.tools import FileChange, ToolResult, ToolResultStatus
 
 TARGET = FunctionTarget("acme.tools", "run", "tool 'run'")
 
@@ -46,9 +44,9 @@ class Loaded:
 
 def answer_of(monkeypatch, function, arguments=None, *, is_converted=True, context=None):
     """Have the worker's side answer, and the caller's side read it."""
-    request = Request(Loaded(function), arguments or {}, context or Context(), is_converted)
+    request = (Loaded(function), arguments or {}, context or Context(), is_converted)
     monkeypatch.setattr(isolated_call.pickle, "loads", lambda data: request)
-    return json.loads(json.dumps(isolated_call._answer(b"")))
+    return json.loads(json.dumps(isolated_call._answer(b""), default=isolated_call._written))
 
 
 def read(answer, returncode=0):
@@ -59,7 +57,8 @@ def read(answer, returncode=0):
 
 def test_a_result_comes_back_whole(monkeypatch):
     attachment = Attachment("a.png", "image/png", b"\x89PNG", is_for_user=True)
-    whole = ToolResult.success("text", attachments=(attachment,), loads_groups=("mail",))
+    changes = (FileChange("/a", None, "new"), FileChange("/b", "", "", is_whole=False))
+    whole = ToolResult.success("text", (attachment,), loads_groups=("mail",), shown="for people", changes=changes)
     failed = ToolResult.error("not_found", "There is none.")
     for result in (whole, failed, ToolResult.success({"a": [1]})):
         answer = answer_of(monkeypatch, lambda result=result: result)
@@ -71,7 +70,7 @@ def test_what_a_call_read_and_fetched_comes_back(monkeypatch):
     marks = (
         [Mark(MarkKind.WEB, "https://example.com")] if hasattr(MarkKind, "WEB") else [Mark(next(iter(MarkKind)), "x")]
     )
-    used = [UsedFile(Path("/a"), "read", 17)]
+    used = [UsedFile(Path("/a"), "read", 17), UsedFile(Path("/b"), "read", 18, FileState("/b", 1, 2))]
     for function in (lambda: "fine", lambda: 1 / 0):
         context.marks, context.paths.used = list(marks), list(used)
         answer = answer_of(monkeypatch, function, context=context)
@@ -136,18 +135,17 @@ def test_a_process_that_says_nothing_is_a_failed_call(caplog):
 
 
 def test_a_request_is_sent_with_its_length():
-    request = Request(TARGET, {"a": 1}, None, True)
-    data = isolation._pack(request)
+    data = isolation._pack(TARGET, {"a": 1}, None, is_converted=True)
     assert int.from_bytes(data[:8], "big") == len(data) - 8
-    assert pickle.loads(data[8:]) == request
+    assert pickle.loads(data[8:]) == (TARGET, {"a": 1}, None, True)
     with pytest.raises(ToolDefinitionError) as error:
-        isolation._pack(Request(TARGET, {"a": lambda: 1}, None, True))
+        isolation._pack(TARGET, {"a": lambda: 1}, None, is_converted=True)
     assert str(error.value).startswith("tool 'run': its arguments cannot be sent to a worker process: ")
     assert str(error.value).endswith("; use types that can be pickled, or leave out isolation='process'")
 
 
 def test_a_call_is_served_over_pipes(monkeypatch):
-    data = isolation._pack(Request(TARGET, {}, None, True))
+    data = isolation._pack(TARGET, {}, None, is_converted=True)
     pieces = [data[:8], data[8:]]
     asked, written = [], []
 
@@ -191,9 +189,3 @@ def test_an_answer_is_read_to_its_end_and_is_limited(monkeypatch):
     assert asyncio.run(isolation._exchange(Process(b"one", b"two"), b"")) == b"onetwo"
     with pytest.raises(isolation._AnswerTooLongError):
         asyncio.run(isolation._exchange(Process(b"one", b"twos"), b""))
-
-
-def test_attachments_are_sent_as_text(monkeypatch):
-    result = ToolResult.success("", attachments=(Attachment("n", "t/p", b"data"),))
-    answer = answer_of(monkeypatch, lambda: result)
-    assert answer["attachments"] == [["n", "t/p", base64.b64encode(b"data").decode(), False]]

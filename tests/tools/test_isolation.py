@@ -12,7 +12,7 @@ import pytest
 
 from oneclaw_core.errors import PermissionDeniedError, ToolDefinitionError
 from oneclaw_core.files.paths import PathGuard
-from oneclaw_core.process import python_runner, temporary_folders
+from oneclaw_core.process import isolation, python_runner
 from oneclaw_core.process.isolation import WorkerError, call_in_process
 from oneclaw_core.process.sandbox.landlock import landlock_version
 from oneclaw_core.tool_functions.function import tool
@@ -224,15 +224,15 @@ def test_a_worker_writes_the_workspace_if_its_tool_declares_it(context):
 
 def test_calls_leave_no_temporary_directory(context, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    temporary_folders._folder_of.cache_clear()
+    isolation._folder_of.cache_clear()
     assert run(isolated_functions.report, {"day": "2026-11-21"}, context).is_success
     assert not list(tmp_path.glob("oneclaw-*/*"))
-    temporary_folders._folder_of.cache_clear()
+    isolation._folder_of.cache_clear()
 
 
 KILLED = """
 import os
-from oneclaw_core.process.temporary_folders import worker_folder
+from oneclaw_core.process.isolation import worker_folder
 folder = worker_folder()
 os.utime(os.path.dirname(folder.name), (0, 0))
 os.kill(os.getpid(), 9)

@@ -12,8 +12,8 @@ import pytest
 from oneclaw_core.errors import SandboxError
 from oneclaw_core.files import PathGuard, special_files
 from oneclaw_core.files.special_files import find_special_files
-from oneclaw_core.process import isolation_policy, sandbox_rules
-from oneclaw_core.process.isolation_policy import isolated_policy
+from oneclaw_core.process import isolation, sandbox_rules
+from oneclaw_core.process.isolation import isolated_policy
 from oneclaw_core.process.sandbox.policy import Network
 from oneclaw_core.process.sandbox_rules import SandboxScope, made_protected_places, sandbox_policy, temporary_directory
 
@@ -94,7 +94,7 @@ def test_files_that_arguments_name_can_be_read(guard, monkeypatch):
     assert [each.name for each in names if is_readable(policy, each)] == list("abcde")
     assert not is_readable(policy, guard.workspace / ".env")
     assert not is_readable(policy, guard.workspace)
-    monkeypatch.setattr(isolation_policy, "_MOST_TEXTS", 2)
+    monkeypatch.setattr(isolation, "_MOST_TEXTS", 2)
     policy = isolated(guard, arguments={"x": [str(each) for each in names]})
     assert [each.name for each in names if is_readable(policy, each)] == ["a", "b"]
 
