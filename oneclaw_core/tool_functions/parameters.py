@@ -7,7 +7,8 @@ import json
 import sys
 import types
 import typing
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.json_schema.compact import compact_schema, discriminators
@@ -135,7 +136,8 @@ class FunctionParameters:
                 self._parameters[name] = parameter
         self.context_names = tuple(context_names)
         self._fields = {name: _field(self.hints[name], each) for name, each in self._parameters.items()}
-        self._adapter = self._make_adapter()
+        if not self._is_plain:
+            self._adapter  # noqa: B018  # raises what is wrong with a type
 
     def schema(self, descriptions: Mapping[str, str]) -> dict[str, Any]:
         """The JSON Schema of the arguments.
@@ -190,8 +192,15 @@ class FunctionParameters:
                 "import what it names at module level, outside 'if TYPE_CHECKING'",
             ) from error
 
+    @property
+    def _is_plain(self) -> bool:
+        return not any(self._fields.values()) and all(map(_is_plain, self.hints.values()))
+
     def _full_schema(self) -> dict[str, Any]:
         from pydantic.errors import PydanticUserError
+
+        if self._is_plain:
+            return self._plain_schema()
 
         try:
             schema = self._adapter.json_schema()
@@ -200,12 +209,20 @@ class FunctionParameters:
         schema.setdefault("properties", {})
         return schema
 
+    def _plain_schema(self) -> dict[str, Any]:
+        """Return what the adapter would, without making one: that takes longer than all else about a tool."""
+        properties = {name: dict(_schema_of(hint, repr(hint))) for name, hint in self.hints.items()}
+        required = [name for name, each in self._parameters.items() if not _is_optional(each, None)]
+        more = {"required": required} if required else {}
+        return {"additionalProperties": False, "properties": properties, **more, "type": "object"}
+
     def _tags_of(self, discriminator: str) -> tuple[Any, ...]:
         """Return the values of a discriminator; none if several unions have one of that name."""
         tags = {tuple(tags) for name, tags in discriminators(self._full_schema()) if name == discriminator}
         return tags.pop() if len(tags) == 1 else ()
 
-    def _make_adapter(self) -> TypeAdapter[Any]:
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
         import typing_extensions
         from pydantic import ConfigDict, TypeAdapter
         from pydantic.errors import PydanticUserError
@@ -255,6 +272,27 @@ class FunctionParameters:
     def _error(self, parameter_name: str, fault: str) -> ToolDefinitionError:
         pointer = "/parameters" + json_pointer(["properties", parameter_name])
         return ToolDefinitionError(f"tool {self._tool_name!r}: parameter {parameter_name!r}: {fault}", pointer)
+
+
+def _is_plain(hint: Any) -> bool:
+    """Return True for a type of the language, whose schema depends on nothing else."""
+    origin = get_origin(hint)
+    if origin in (list, dict, Union, types.UnionType):
+        return all(map(_is_plain, get_args(hint)))
+    return origin is Literal or hint in (str, int, float, bool, list, dict, Any, type(None))
+
+
+@cache
+def _schema_of(hint: Any, shown: str) -> dict[str, Any]:
+    """Return the schema of a plain type.
+
+    Args:
+        hint: the type.
+        shown: its text: ``int | str`` and ``str | int`` are equal, and their schemas are not.
+    """
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(hint).json_schema()
 
 
 def _field(hint: Any, parameter: inspect.Parameter) -> FieldInfo | None:

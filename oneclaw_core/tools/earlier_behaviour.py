@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,8 @@ def earlier_behaviour(tool: object, definition: ToolDefinition) -> dict[str, Any
         The attributes that 0.2 read, with their values; other values of them had no effect.
     """
     # A tool that answers for any attribute, such as a mock, declares nothing.
-    there = [name for name in _ATTRIBUTES if inspect.getattr_static(tool, name, None) is not None]
+    places = [vars(each) for each in (*type(tool).__mro__, tool) if hasattr(each, "__dict__")]
+    there = [name for name in _ATTRIBUTES if any(name in each for each in places)]
     found = {name: getattr(tool, name) for name in there}
     behaviour = definition.behaviour
     return {
