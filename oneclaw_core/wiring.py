@@ -49,7 +49,7 @@ from oneclaw_core.recovery.healing import healed
 from oneclaw_core.recovery.kept import kept
 from oneclaw_core.recovery.unusable_answers import not_empty
 from oneclaw_core.scripts.inner_calls import InnerCalls
-from oneclaw_core.secrets.redacted import redacted
+from oneclaw_core.secrets.redaction import redacted
 from oneclaw_core.services.plugin_question import answer_plugin
 from oneclaw_core.services.tool_calls import ToolCalls
 from oneclaw_core.sessions.background import Background

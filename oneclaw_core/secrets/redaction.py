@@ -6,11 +6,14 @@ import logging
 import os
 import re
 import threading
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+
+    from oneclaw_core.types.tools import ToolResult
+
+_Call = TypeVar("_Call")
 
 # What the names of environment variables that hold secrets end in, by the convention that vendors follow.
 SECRET_SUFFIXES = ("_API_KEY", "_ACCESS_KEY", "_SECRET_KEY", "_TOKEN", "_SECRET", "PASSWORD")
@@ -77,18 +80,12 @@ class _Remembered:
         if len(secret) < SHORTEST_SECRET_CHARACTERS:
             return  # nothing looks for it
         with self._changing:
-            kept, unnamed = self._accounts.pop(account, []), self._accounts.get("", [])
+            kept = [each for each in self._accounts.pop(account, []) if each != secret]
+            if account:
+                self._accounts[""] = [each for each in self._accounts[""] if each != secret]
+            if account or not any(secret in others for others in self._accounts.values()):
+                kept = [*kept, secret][-(KEPT_SECRETS if account else KEPT_UNNAMED_SECRETS) :]
             self._accounts[account] = kept
-            if not account and secret in self.secrets and secret not in kept:
-                return  # an account has it
-            if account and secret in unnamed:
-                unnamed.remove(secret)
-            if kept[-1:] == [secret]:
-                return
-            if secret in kept:
-                kept.remove(secret)
-            kept.append(secret)
-            del kept[: -(KEPT_SECRETS if account else KEPT_UNNAMED_SECRETS)]
             if len(self._accounts) > _MOST_ACCOUNTS:
                 del self._accounts[next(each for each in self._accounts if each)]
             self.secrets = frozenset(each for secrets in self._accounts.values() for each in secrets)
@@ -219,7 +216,6 @@ def _is_own(name: str) -> bool:
     return name.upper().startswith(_OWN_PREFIX)
 
 
-@lru_cache(maxsize=512)
 def _is_secret(name: str, value: str) -> bool:
     if _SECRET_NAME.search(name) or _SECRET_VALUE.search(value):
         return True
@@ -251,6 +247,14 @@ def _passwords_in(url: str) -> set[str]:
 
     written = {match[1] or match[2] for match in _PASSWORD_IN_URL.finditer(url)}
     return written | {unquote(each) for each in written}
+
+
+async def redacted(call: _Call, run: Callable[[_Call], Awaitable[ToolResult]]) -> ToolResult:
+    """Step: replace the secrets in the error of a call, which may quote a key that a service refused."""
+    result = await run(call)
+    if result.is_success:
+        return result
+    return type(result).error(*redact_all((str(result.error_type), str(result.error_message or ""))))
 
 
 class SecretFilter(logging.Filter):

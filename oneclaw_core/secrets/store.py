@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.secrets.redaction import redact, remember_secret
-from oneclaw_core.system.private_files import KeptFiles, changing_private, read_private, write_private
+from oneclaw_core.system.private_files import changing_private, read_private, write_private
 from oneclaw_core.system.threads import start_in_background
 
 if TYPE_CHECKING:
@@ -84,7 +84,6 @@ class SecretStore:
         self._log = logging.getLogger(f"oneclaw.{path.stem}")
         # By account; a secret that is set anew gets another account, so nothing here grows old.
         self._from_keyring: dict[str, str] = {}
-        self._files: KeptFiles[dict[str, dict[str, str]]] = KeptFiles()
 
     def get(self, name: str) -> str | None:
         """Find a secret, ``None`` if there is none; the keyring may make this wait until its owner has unlocked it.
@@ -198,8 +197,15 @@ class SecretStore:
 
     def _keyring_entry(self, name: str, secret: str) -> dict[str, str]:
         account = f"{name}-{token_hex(4)}"
+
+        def store(keyring: Any) -> None:
+            keyring.set_password(SERVICE, account, secret)
+            # Some that are set up to store nothing take a password without a word.
+            if keyring.get_password(SERVICE, account) != secret:
+                raise NoKeyringError("the system keyring does not keep what is stored in it")
+
         try:
-            store_in_keyring(account, secret)
+            _ask_keyring(store)
         except NoKeyringError as error:
             self._log.info("%s is stored in a file: %s", self._one(name), error)
             return {"key": secret}
@@ -209,7 +215,7 @@ class SecretStore:
         if account in self._from_keyring:
             return self._from_keyring[account]
         try:
-            secret = read_from_keyring(account)
+            secret = _ask_keyring(lambda keyring: keyring.get_password(SERVICE, account))
         except OneClawError as error:
             raise SecretUnreadableError(f"{self._one(name)} cannot be read: {error}") from None
         if not secret:
@@ -217,16 +223,22 @@ class SecretStore:
             raise OneClawError(
                 f"the system keyring has no {self._words.short} of {name} any more: set it again with: {how}"
             )
-        self._from_keyring[account] = secret
-        return secret
+        self._from_keyring[account] = str(secret)
+        return self._from_keyring[account]
 
     def _delete(self, entry: Mapping[str, str]) -> bool:
         """Delete what the keyring has of an entry; whether that went well."""
-        if "account" not in entry:
+        account = entry.get("account")
+        if account is None:
             return True
-        self._from_keyring.pop(entry["account"], None)
+        self._from_keyring.pop(account, None)
+
+        def delete(keyring: Any) -> None:
+            if keyring.get_password(SERVICE, account) is not None:
+                keyring.delete_password(SERVICE, account)
+
         try:
-            delete_from_keyring(entry["account"])
+            _ask_keyring(delete)
         except OneClawError as error:
             self._log.info("deleting from the system keyring: %s", error)
             return False
@@ -250,9 +262,7 @@ class SecretStore:
         write_private(self._path, content)
 
     def _read(self) -> dict[str, dict[str, str]]:
-        return dict(self._files.get(self._path, self._read_file))
-
-    def _read_file(self, path: Path) -> dict[str, dict[str, str]]:
+        path = self._path
         content = read_private(path, _MAX_FILE_BYTES)
         if content is None:
             return {}
@@ -280,43 +290,6 @@ def _place(entry: Mapping[str, str]) -> SecretPlace:
 
 class NoKeyringError(OneClawError):
     """This machine has no keyring that could be used."""
-
-
-def store_in_keyring(account: str, key: str) -> None:
-    """Store a key under an account of the keyring.
-
-    Raises:
-        NoKeyringError: there is no keyring to be used here.
-        OneClawError: there is one, and it refuses or does not answer.
-    """
-
-    def store(keyring: Any) -> None:
-        keyring.set_password(SERVICE, account, key)
-        # Some that are set up to store nothing take a password without a word.
-        if keyring.get_password(SERVICE, account) != key:
-            raise NoKeyringError("the system keyring does not keep what is stored in it")
-
-    _ask_keyring(store)
-
-
-def read_from_keyring(account: str) -> str | None:
-    """Read a key; ``None`` if the keyring has none under that account.
-
-    Raises:
-        OneClawError: the keyring cannot be used, refuses, or does not answer.
-    """
-    found: object = _ask_keyring(lambda keyring: keyring.get_password(SERVICE, account))
-    return None if found is None else str(found)
-
-
-def delete_from_keyring(account: str) -> None:
-    """Delete a key, if it is there.
-
-    Raises:
-        OneClawError: the keyring cannot be used, refuses, or does not answer.
-    """
-    if read_from_keyring(account) is not None:
-        _ask_keyring(lambda keyring: keyring.delete_password(SERVICE, account))
 
 
 def _usable_keyring() -> Any:
