@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from oneclaw_core.channels.router import ChatRouter as ChatRouter
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
+    from oneclaw_core.channels.commands import SlashCommand as SlashCommand
+    from oneclaw_core.channels.commands import SlashCommands as SlashCommands
+    from oneclaw_core.channels.commands import expandable_command as expandable_command
+    from oneclaw_core.channels.commands import follow as follow
+    from oneclaw_core.channels.commands import is_slash_command as is_slash_command
+    from oneclaw_core.channels.conversation import MOST_WAITING as MOST_WAITING
     from oneclaw_core.channels.conversation import Conversation as Conversation
     from oneclaw_core.channels.conversation import TurnListener as TurnListener
-    from oneclaw_core.channels.inbound_files import message_with_files as message_with_files
+    from oneclaw_core.channels.conversation import TurnQueue as TurnQueue
     from oneclaw_core.channels.mailbox import ChatState as ChatState
     from oneclaw_core.channels.mailbox import Mailbox as Mailbox
-    from oneclaw_core.channels.mentions import with_mentioned_files as with_mentioned_files
+    from oneclaw_core.channels.mailbox import Pairing as Pairing
+    from oneclaw_core.channels.mailbox import Person as Person
+    from oneclaw_core.channels.message_files import message_with_files as message_with_files
+    from oneclaw_core.channels.message_files import with_mentioned_files as with_mentioned_files
     from oneclaw_core.channels.message_view import split_text as split_text
-    from oneclaw_core.channels.pairing import Pairing as Pairing
-    from oneclaw_core.channels.pairing import Person as Person
-    from oneclaw_core.channels.shared_commands import SlashCommand as SlashCommand
-    from oneclaw_core.channels.shared_commands import SlashCommands as SlashCommands
-    from oneclaw_core.channels.shared_commands import expandable_command as expandable_command
-    from oneclaw_core.channels.shared_commands import follow as follow
-    from oneclaw_core.channels.shared_commands import is_slash_command as is_slash_command
-    from oneclaw_core.channels.turn_queue import MOST_WAITING as MOST_WAITING
-    from oneclaw_core.channels.turn_queue import TurnQueue as TurnQueue
     from oneclaw_core.previews.status import SessionStatus as SessionStatus
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

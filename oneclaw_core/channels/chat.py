@@ -7,18 +7,17 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from oneclaw_core.channels.conversation import Conversation
-from oneclaw_core.channels.inbound_files import message_with_files
-from oneclaw_core.channels.mailbox import ChatState, OutgoingText
-from oneclaw_core.channels.message_view import MessageView, split_text
-from oneclaw_core.channels.shared_commands import (
+from oneclaw_core.channels.commands import (
     SlashCommands,
     expandable_command,
     follow,
     is_slash_command,
     plugin_commands_of,
 )
-from oneclaw_core.channels.turn_queue import TurnQueue
+from oneclaw_core.channels.conversation import Conversation, TurnQueue
+from oneclaw_core.channels.mailbox import ChatState, OutgoingText
+from oneclaw_core.channels.message_files import message_with_files
+from oneclaw_core.channels.message_view import MessageView, split_text
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.permissions.requests import PermissionAnswer
 from oneclaw_core.types.messages import MessageType

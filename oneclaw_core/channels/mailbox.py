@@ -1,20 +1,28 @@
-"""Inbox and outbox of channels in the database: what came and what is to be sent, until it is done."""
+"""What channels store in the database: inbox and outbox, chats, and the people who may talk through a channel.
+
+A message stays in the inbox or the outbox until it is done. A code shown to the owner makes its sender known.
+"""
 
 from __future__ import annotations
 
 import base64
+import hashlib
+import hmac
 import json
+import secrets
 import time
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.channels.chat_channel import Inbound
 from oneclaw_core.types.messages import Attachment
+from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from oneclaw_core.app import OneClaw
+    from oneclaw_core.sessions.plugin_storage import PluginStorage
     from oneclaw_core.sessions.plugin_tables import PluginTables, StorageConnection
     from oneclaw_core.types.agents import ReasoningLevel
 
@@ -22,6 +30,13 @@ STORAGE = "channels"
 KEPT_SECONDS = 30 * 24 * 3600
 """The time for which a message is known, so that it is not taken twice."""
 _MOST_READ = 200
+CODE_CHARACTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+"""Without those that look alike."""
+CODE_LENGTH = 8
+CODE_SECONDS = 600
+MAX_WRONG_CODES = 5
+"""After so many wrong codes the current one is void, so that none can be guessed."""
+_MAX_NAME_CHARACTERS = 100
 
 
 def _first(connection: StorageConnection) -> None:
@@ -156,7 +171,7 @@ def _with_tables(statement: str, connection: StorageConnection) -> str:
 
 
 class Mailbox(ChannelTables):
-    """The inbox, the outbox and the chats of one channel; each method is one transaction."""
+    """The inbox, the outbox and the chats of one channel; each change is one transaction."""
 
     @classmethod
     async def open(cls, claw: OneClaw, channel: str) -> Mailbox:
@@ -176,22 +191,22 @@ class Mailbox(ChannelTables):
             session_id: the session that it is about to be said in, if that is known, as for :meth:`begin`.
             after_sequence: the end of that session's history.
         """
-        values = {"message": inbound.id, "chat": inbound.chat, "body": inbound.to_json(), "now": time.time()}
-        values |= {"session": session_id, "after": after_sequence, "old": time.time() - KEPT_SECONDS}
-        return await self._tables.write(self._put, self._channel | values)
-
-    def _put(self, connection: StorageConnection, values: dict[str, Any]) -> bool:
-        inbox = connection.table("inbox")
-        connection.execute(
-            f"DELETE FROM {inbox} WHERE channel = :channel AND state = 'done' AND came_at < :old", values
+        await self._write(
+            "DELETE FROM {inbox} WHERE channel = :channel AND state = 'done' AND came_at < :old",
+            old=time.time() - KEPT_SECONDS,
         )
-        inserted = connection.execute(
-            f"""INSERT INTO {inbox} (channel, message, chat, body, state, session_id, after_sequence, came_at)
-                VALUES (:channel, :message, :chat, :body, 'waiting', :session, :after, :now)
-                ON CONFLICT (channel, message) DO NOTHING""",
-            values,
+        inserted = await self._write(
+            """INSERT INTO {inbox} (channel, message, chat, body, state, session_id, after_sequence, came_at)
+               VALUES (:channel, :message, :chat, :body, 'waiting', :session, :after, :now)
+               ON CONFLICT (channel, message) DO NOTHING""",
+            message=inbound.id,
+            chat=inbound.chat,
+            body=inbound.to_json(),
+            session=session_id,
+            after=after_sequence,
+            now=time.time(),
         )
-        return inserted.rowcount > 0
+        return inserted > 0
 
     async def waiting(self, after: int = 0) -> list[InboxRow]:
         """Return the messages that are not done, in order.
@@ -359,3 +374,111 @@ def _outbox_row(
     )
     is_repeated = state == "sending" and receipt is None
     return OutboxRow(row, chat, values["text"], files, values["to"], receipt, is_repeated, tries, made_at, not_before)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A paired person.
+
+    Attributes:
+        id: the channel's id of the person.
+        name: as it was when the person was paired.
+        paired_at: when, in seconds since 1970.
+    """
+
+    id: str
+    name: str
+    paired_at: float
+
+
+class Pairing(ChannelTables):
+    """The people who may talk through one channel.
+
+    Args:
+        storage: for the current code.
+        tables: see :func:`open_tables`.
+        channel: the name of the channel.
+    """
+
+    def __init__(self, storage: PluginStorage, tables: PluginTables, channel: str) -> None:
+        super().__init__(tables, channel)
+        self._storage = storage
+        self._key = f"code:{channel}"
+
+    @classmethod
+    async def open(cls, claw: OneClaw, channel: str) -> Pairing:
+        """Open the pairing of a channel.
+
+        Args:
+            claw: the open home.
+            channel: the name of the channel.
+        """
+        return cls(claw.store.plugin_storage(STORAGE), await open_tables(claw), channel)
+
+    async def new_code(self) -> str:
+        """Make a code that works once within ten minutes; an earlier one is void from now on."""
+        code = "".join(secrets.choice(CODE_CHARACTERS) for _ in range(CODE_LENGTH))
+        value = {"hash": _hash(code), "wrong": 0, "until": time.time() + CODE_SECONDS}
+        await self._storage.set(self._key, value, ttl_seconds=CODE_SECONDS)
+        return code
+
+    async def redeem(self, code: str, person: str, name: str) -> bool:
+        """Pair a person who sent a code.
+
+        Args:
+            code: as it was sent.
+            person: the channel's id of the sender.
+            name: of the sender.
+
+        Returns:
+            True if the code was right; else the person stays unknown.
+        """
+        is_right = False
+        given = _hash(code.strip().upper())
+
+        def check(value: Any) -> Any:
+            nonlocal is_right
+            is_right = False
+            if value is None or value["until"] < time.time():
+                return None
+            if hmac.compare_digest(value["hash"], given):
+                is_right = True
+                return None
+            wrong = value["wrong"] + 1
+            return None if wrong >= MAX_WRONG_CODES else value | {"wrong": wrong}
+
+        await self._storage.change(self._key, check)
+        if is_right:
+            await self.add(person, name)
+        return is_right
+
+    async def add(self, person: str, name: str) -> None:
+        """Pair a person whom the channel has authenticated in another way, such as by a login."""
+        await self._write(
+            """INSERT INTO {people} (channel, person, name, paired_at)
+               VALUES (:channel, :person, :name, :now) ON CONFLICT (channel, person) DO NOTHING""",
+            person=person,
+            name=clean_text(name)[:_MAX_NAME_CHARACTERS],
+            now=time.time(),
+        )
+
+    async def is_paired(self, person: str) -> bool:
+        """Return True if a person may talk."""
+        return any(each.id == person for each in await self.people())
+
+    async def people(self) -> list[Person]:
+        """Return the paired people, the first one first."""
+        rows = await self._read(
+            "SELECT person, name, paired_at FROM {people} WHERE channel = :channel ORDER BY paired_at"
+        )
+        return [Person(*row) for row in rows]
+
+    async def remove(self, person: str) -> bool:
+        """Unpair a person; return False if there was no such one."""
+        return (
+            await self._write("DELETE FROM {people} WHERE channel = :channel AND person = :person", person=person) > 0
+        )
+
+
+def _hash(code: str) -> str:
+    return hashlib.sha256(code.encode("utf-8", "replace")).hexdigest()

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.channels.chat import Chat
 from oneclaw_core.channels.chat_channel import RetryLaterError, UndeliverableError
-from oneclaw_core.channels.mailbox import Mailbox, OutgoingText
+from oneclaw_core.channels.mailbox import Mailbox, OutgoingText, Pairing
 from oneclaw_core.channels.message_view import split_text, wait_for_event
-from oneclaw_core.channels.pairing import Pairing
 from oneclaw_core.channels.questions import Questions
 from oneclaw_core.contract.contact_points import OutMessage
 from oneclaw_core.errors import SessionBusyError, describe_error

@@ -115,8 +115,7 @@ class CommandLine(CommandGroup):
 
 def check_commands(record: Plugin) -> None:
     """Report the commands and chat commands of a plugin whose names are those of OneClaw's own."""
-    from oneclaw_core.channels.chat_commands import plugin_chat_commands
-    from oneclaw_core.channels.shared_commands import OWN_COMMANDS
+    from oneclaw_core.channels.commands import OWN_COMMANDS, plugin_chat_commands
     from oneclaw_core.cli.plugin_commands import plugin_commands
     from oneclaw_core.plugins.plugin import COMMAND_GROUPS
 

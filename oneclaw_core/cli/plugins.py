@@ -51,7 +51,7 @@ def list_plugins(as_json: bool) -> None:
 
     The tools of a plugin that is "in a box" run in a sandbox, see 'oneclaw plugins box'.
     """
-    from oneclaw_core.channels.shared_commands import chat_command_names
+    from oneclaw_core.channels.commands import chat_command_names
 
     catalog = load_catalog()
     report_skill_problems(catalog)

@@ -81,7 +81,7 @@ def run(
         raise click.MissingParameter(ctx=context, param_hint="'MESSAGE'", param_type="argument")
     if resumes and (message is not None or choice.attach or schema_file is not None):
         raise click.UsageError("--resume takes neither a message nor --attach nor --output-schema")
-    from oneclaw_core.channels.shared_commands import expandable_command
+    from oneclaw_core.channels.commands import expandable_command
     from oneclaw_core.cli.rendering import failures_as_events
 
     with reserved_stdout() as stdout, failures_as_events(stdout if as_json else None):
@@ -100,7 +100,7 @@ def run(
             command, rest = await expandable_command(claw, text) or (None, text)
             directory = claw.services.project.directory
             if "@" in rest and message != "-" and directory is not None:
-                from oneclaw_core.channels.mentions import with_mentioned_files
+                from oneclaw_core.channels.message_files import with_mentioned_files
 
                 found = with_mentioned_files(rest, directory, is_typed=False)
                 for notice in found.notices:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from oneclaw_core import PluginError, SessionInfo, UsageError, hookimpl
-from oneclaw_core.channels.chat_commands import ChatCommands
+from oneclaw_core.channels.commands import ChatCommands
 
 
 async def where(context, rest):

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from oneclaw_core import UsageError, hookimpl
+from oneclaw_core.channels.commands import SlashCommands
 from oneclaw_core.channels.conversation import Conversation
-from oneclaw_core.channels.shared_commands import SlashCommands
 
 
 async def lend(context, rest):

@@ -2,8 +2,7 @@
 
 import asyncio
 
-from oneclaw_core.channels.conversation import Conversation
-from oneclaw_core.channels.turn_queue import MOST_WAITING, TurnQueue
+from oneclaw_core.channels.conversation import MOST_WAITING, Conversation, TurnQueue
 
 
 def play(scene):

@@ -20,7 +20,7 @@ from page_reader import PageReader, assert_shown
 from postgres_server import database_on_server
 
 from oneclaw_core import TurnEvent, errors, hookspecs
-from oneclaw_core.channels.shared_commands import OWN_COMMANDS
+from oneclaw_core.channels.commands import OWN_COMMANDS
 from oneclaw_core.cli.main import BUILTIN_COMMANDS
 from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.config.keys import KeySource

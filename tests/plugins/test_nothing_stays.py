@@ -26,8 +26,7 @@ from oneclaw_core import (
     hookimpl,
     tool,
 )
-from oneclaw_core.channels.chat_commands import ChatCommands
-from oneclaw_core.channels.shared_commands import OWN_COMMANDS
+from oneclaw_core.channels.commands import OWN_COMMANDS, ChatCommands
 from oneclaw_core.config.providers import MODEL_SETTING, PROVIDER_SETTING
 from oneclaw_core.plugins import Channel, OutMessage, Receipt, WebRequest, WebResponse
 from oneclaw_core.providers import ModelResponse, TextDelta

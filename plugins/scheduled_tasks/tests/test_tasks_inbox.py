@@ -12,7 +12,7 @@ from oneclaw_scheduled_tasks.task import RunStatus
 from tasks_rig import end_run
 
 from oneclaw_core import NotFoundError, UsageError
-from oneclaw_core.channels.chat_commands import ChatCommands
+from oneclaw_core.channels.commands import ChatCommands
 from oneclaw_core.plugins import ChatNotice
 from oneclaw_core.types.permissions import PermissionUse
 

@@ -12,7 +12,7 @@ from model_server import calls, chunk, hang_up_after, silence, sse, status, text
 from oneclaw_terminal.clipboard import copy_sequence
 from pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
-from oneclaw_core.channels.shared_commands import OWN_COMMANDS
+from oneclaw_core.channels.commands import OWN_COMMANDS
 from oneclaw_core.http import clients as http
 
 pytestmark = pytest.mark.one_python  # needs other plugins

@@ -7,7 +7,7 @@ from oneclaw_terminal.slash_commands import TERMINAL
 from oneclaw_terminal.talk import Talk
 
 from oneclaw_core.channels import Conversation
-from oneclaw_core.channels.shared_commands import OWN_COMMANDS, SHARED
+from oneclaw_core.channels.commands import OWN_COMMANDS, SHARED
 from oneclaw_core.cli import TurnView
 
 pytestmark = pytest.mark.every_python

@@ -1,4 +1,4 @@
-"""Chat commands of every channel, and running whatever begins with a slash.
+"""Chat commands of every channel and of plugins, and running whatever begins with a slash.
 
 Listings use this module too: importing it imports no asyncio.
 """
@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from oneclaw_core.channels.chat_commands import ChatCommands, plugin_chat_commands
 from oneclaw_core.contract.chat_answer import ChatAnswer
-from oneclaw_core.errors import NotFoundError, UsageError
+from oneclaw_core.errors import NotFoundError, OneClawError, PluginError, UsageError, describe_error
 from oneclaw_core.shipped.missing import missing_part, why_missing
 from oneclaw_core.types.agents import REASONING_LEVELS
 from oneclaw_core.types.budget import dollars
@@ -19,14 +18,20 @@ from oneclaw_core.types.messages import MessageType
 from oneclaw_core.types.tool_groups import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 
     from oneclaw_core.app import OneClaw
     from oneclaw_core.channels.conversation import Conversation
+    from oneclaw_core.contract.arguments import SessionInfo
     from oneclaw_core.plugins.catalog import Catalog
+    from oneclaw_core.plugins.plugin import Plugin, Registration
+    from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.previews.status import SessionStatus
     from oneclaw_core.sessions.sessions import Session
 
+CHAT_COMMAND_HOOK = "register_chat_commands"
+RUN_SECONDS = 600.0
+"""The time limit of a chat command of a plugin."""
 _SHORT_ID_CHARACTERS = 8
 _SUMMARY_CHARACTERS = 70
 _COPIED_CHARACTERS = 500_000
@@ -89,6 +94,102 @@ async def expandable_command(claw: OneClaw, line: str) -> tuple[str, str] | None
     if command is None or command.problem is not None:
         return None
     return command.name, "".join(rest).rstrip()
+
+
+def plugin_chat_commands(records: Iterable[Plugin], taken: Collection[str]) -> dict[str, Registration]:
+    """Gather the chat commands of plugins, by name without the slash; a name that is taken is reported.
+
+    Args:
+        records: the plugins, in the order of loading; of two that bring the same name, the first one's stays.
+        taken: names of the commands that there are without plugins.
+    """
+    found: dict[str, Registration] = {}
+    for record in records:
+        for registration in record.registrations:
+            if registration.hook != CHAT_COMMAND_HOOK:
+                continue
+            name = registration.name
+            if name in taken or name in found:
+                cause = f"the chat command /{name} is taken"
+                record.report(CHAT_COMMAND_HOOK, cause, "use another name", check="names.command-taken")
+            else:
+                found[name] = registration
+    return found
+
+
+class ChatCommands:
+    """Runs the chat commands of plugins.
+
+    Args:
+        plugins: the plugins at work.
+        records: the plugins.
+        taken: names of commands that the channel has itself.
+    """
+
+    def __init__(self, plugins: Plugins, records: Iterable[Plugin], taken: Collection[str]) -> None:
+        self._plugins = plugins
+        self._found = plugin_chat_commands(records, taken)
+
+    def summaries(self) -> dict[str, str]:
+        """Return what each command does, by name without the slash."""
+        return {
+            name: str(each.options.get("help") or f"(of plugin {each.plugin})") for name, each in self._found.items()
+        }
+
+    def private(self) -> frozenset[str]:
+        """Return the names of those that do not work where others read along."""
+        return frozenset(name for name, each in self._found.items() if each.options.get("is_private"))
+
+    async def run(
+        self,
+        name: str,
+        rest: str,
+        *,
+        channel: str,
+        session: SessionInfo | None,
+        confirm: Callable[[str], Awaitable[bool]] | None = None,
+    ) -> ChatAnswer:
+        """Run a command.
+
+        Args:
+            name: without the slash; :meth:`summaries` has it.
+            rest: the text behind the name.
+            channel: where it was typed.
+            session: the conversation, ``None`` for a new one.
+            confirm: asks the person; ``None`` where no one can be asked.
+
+        Returns:
+            What the channel is to do.
+
+        Raises:
+            OneClawError: it failed; the message says what to do.
+        """
+        import inspect
+
+        from oneclaw_core.channels.command_context import ChatCommandContext
+        from oneclaw_core.plugins.isolation import ForeignError, HookError, call_isolated
+
+        registration = self._found[name]
+        plugin = await self._plugins.context_of(registration.plugin)
+        target = await self._plugins.object_of(registration)
+        context = ChatCommandContext(plugin, channel, session, confirm)
+        is_async = inspect.iscoroutinefunction(target)
+        try:
+            answer = await call_isolated(lambda: target(context, rest), RUN_SECONDS, is_async=is_async)
+        except TimeoutError:
+            raise HookError(registration.plugin, f"/{name}", f"did not end within {RUN_SECONDS:g} s") from None
+        except ForeignError as error:
+            if isinstance(error.raised, OneClawError) and not isinstance(error.raised, PluginError):
+                raise error.raised from None
+            raise HookError(registration.plugin, f"/{name}", f"raised {describe_error(error.raised)}") from error.raised
+        if isinstance(answer, ChatAnswer):
+            return answer
+        if answer is not None and not isinstance(answer, str):
+            kind = type(answer).__name__
+            raise HookError(
+                registration.plugin, f"/{name}", f"returned an object of type {kind}, neither a text nor a ChatAnswer"
+            )
+        return ChatAnswer(text=answer or "")
 
 
 class SlashCommands:
