@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
-from dataclasses import dataclass
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from oneclaw_core.channels.chat_channel import ChatQuestion
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 OPEN_SECONDS = 1800.0
 _COLUMNS = 60
-_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 _LABELS = {
     PermissionAnswer.ONCE: "Allow once",
     PermissionAnswer.SCRIPT: "Allow for the rest of this script",
@@ -33,26 +31,20 @@ _YES_OR_NO = (("yes", "Yes"), ("no", "No"))
 _log = logging.getLogger("oneclaw.channels")
 
 
-@dataclass(frozen=True, slots=True)
-class _Open:
-    question: ChatQuestion
-    chat: str
-    answer: asyncio.Future[str]
-
-
 class Questions:
     """The open questions of one channel."""
 
     def __init__(self, channel: ChatChannel) -> None:
         self._channel = channel
-        self._open: dict[str, _Open] = {}
+        # By id: the question, the chat that it is asked in, and its answer.
+        self._open: dict[str, tuple[ChatQuestion, str, asyncio.Future[str]]] = {}
 
     async def permission(self, request: PermissionRequest, chat: str, person: str) -> PermissionAnswer:
         """Ask a person for a permission; no answer is a no."""
         asked = approval_question(request)
         answers = [each.answer for each in asked.choices if each.answer in self._channel.answers]
         question = ChatQuestion(
-            id=_new_id(),
+            id=token_hex(8),
             person=person,
             text=question_text(asked, _COLUMNS),
             choices=tuple((str(each), _LABELS[each]) for each in answers),
@@ -64,7 +56,7 @@ class Questions:
     async def user_question(self, asked: UserQuestion, chat: str, person: str) -> str | None:
         """Ask a person a question of a tool; ``None`` for no answer."""
         question = ChatQuestion(
-            id=_new_id(),
+            id=token_hex(8),
             person=person,
             text=user_question_text(asked, _COLUMNS),
             choices=tuple((str(number), each) for number, each in enumerate(asked.choices, 1)),
@@ -75,7 +67,7 @@ class Questions:
 
     async def confirm(self, text: str, chat: str, person: str) -> bool:
         """Ask a person a question of yes or no."""
-        question = ChatQuestion(id=_new_id(), person=person, text=text, choices=_YES_OR_NO)
+        question = ChatQuestion(id=token_hex(8), person=person, text=text, choices=_YES_OR_NO)
         return await self._ask(question, chat) == "yes"
 
     def answer(self, question_id: str, value: str, person: str) -> str:
@@ -89,36 +81,36 @@ class Questions:
         Returns:
             A sentence for that person.
         """
-        found = self._open.get(question_id)
-        if found is None or found.answer.done():
+        if question_id not in self._open or self._open[question_id][-1].done():
             return "This question is closed."
-        if person != found.question.person:
+        question, _, answer = self._open[question_id]
+        if person != question.person:
             _log.warning("%s: a person who was not asked tried to answer a question", self._channel.name)
             return "Only the person who was asked can answer."
-        label = dict(found.question.choices).get(value)
+        label = dict(question.choices).get(value)
         if label is None:
             return "This is none of the choices."
-        found.answer.set_result(value)
+        answer.set_result(value)
         return f"Your answer: {label}"
 
     def answer_in_words(self, text: str, chat: str, person: str) -> bool:
         """Take a message as the answer to a question of a tool; return False if none is open or it is no answer."""
-        for each in self._open.values():
-            asked = each.question.user_question
-            is_meant = each.chat == chat and each.question.person == person and not each.answer.done()
+        for question, asked_in, answer in self._open.values():
+            asked = question.user_question
+            is_meant = asked_in == chat and question.person == person and not answer.done()
             if asked is not None and is_meant and asked.answer_to(text) is not None:
-                each.answer.set_result(text)
+                answer.set_result(text)
                 return True
         return False
 
     async def _ask(self, question: ChatQuestion, chat: str) -> str | None:
-        found = _Open(question, chat, asyncio.get_running_loop().create_future())
-        self._open[question.id] = found
+        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._open[question.id] = question, chat, answer
         receipt, outcome = None, "This question is closed."
         try:
             receipt = await self._channel.ask(chat, question)
             async with asyncio.timeout(OPEN_SECONDS):
-                value = await found.answer
+                value = await answer
         except TimeoutError:
             outcome = "No answer came in time: it was not allowed."
             return None
@@ -140,7 +132,3 @@ class Questions:
         except Exception as error:  # noqa: BLE001  # no answer is a no
             # The buttons stay, and say that the question is closed.
             _log.warning("%s: a question was not closed: %s", self._channel.name, describe_error(error))
-
-
-def _new_id() -> str:
-    return "".join(secrets.choice(_ALPHABET) for _ in range(16))
