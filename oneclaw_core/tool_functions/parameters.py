@@ -224,7 +224,7 @@ class FunctionParameters:
     @cached_property
     def _adapter(self) -> TypeAdapter[Any]:
         import typing_extensions
-        from pydantic import ConfigDict, TypeAdapter
+        from pydantic import ConfigDict
         from pydantic.errors import PydanticUserError
 
         # A TypedDict, unlike a model, takes any name: 'schema', 'copy' and '_private' are good parameters.
@@ -238,11 +238,7 @@ class FunctionParameters:
         )
         typed_dict.__pydantic_config__ = ConfigDict(extra="forbid")
         try:
-            try:
-                return TypeAdapter(typed_dict)
-            except UnicodeDecodeError:
-                # The first time, pydantic reads the metadata of all packages, and one of them is damaged.
-                return TypeAdapter(typed_dict)
+            return _adapter_of(typed_dict)
         except (PydanticUserError, TypeError) as error:
             raise self._blame(error, lambda adapter: None) from error
 
@@ -290,9 +286,17 @@ def _schema_of(hint: Any, shown: str) -> dict[str, Any]:
         hint: the type.
         shown: its text: ``int | str`` and ``str | int`` are equal, and their schemas are not.
     """
+    return _adapter_of(hint).json_schema()
+
+
+def _adapter_of(hint: Any) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(hint).json_schema()
+    try:
+        return TypeAdapter(hint)
+    except UnicodeDecodeError:
+        # The first time, pydantic reads the metadata of all packages, and one of them is damaged.
+        return TypeAdapter(hint)
 
 
 def _field(hint: Any, parameter: inspect.Parameter) -> FieldInfo | None:
