@@ -56,6 +56,7 @@ def test_a_failure_is_told_and_the_conversation_goes_on_whole(chat, serve):
     ]
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_ctrl_c_stops_it_and_the_chat_goes_on(serve):
     is_asked = threading.Event()

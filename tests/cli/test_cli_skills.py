@@ -277,6 +277,7 @@ def test_completion_leaves_room_for_arguments(serve, home, project):
     assert body["messages"][-1]["content"].startswith("/quarterly-report a.pdf\n\n")
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_chat_tells_of_skills_that_are_not_used(serve, home, project):
     write(project / ".agents" / "skills", "deploy")

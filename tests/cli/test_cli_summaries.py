@@ -1,12 +1,14 @@
 """The lists of commands that ``--help`` shows."""
 
 import click
+import pytest
 
 from oneclaw_core.cli.main import command_line
 
 _WIDTH = 78  # of click's help in a terminal of 80 columns
 
 
+@pytest.mark.long
 def test_no_summary_of_a_command_is_cut(tmp_path, monkeypatch):
     monkeypatch.setenv("ONECLAW_HOME", str(tmp_path))
     line = command_line()

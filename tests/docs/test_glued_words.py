@@ -87,6 +87,7 @@ def glued(path: Path, texts: Iterable[str], of: Container[str] | None = None) ->
                 yield f"{path.relative_to(ROOT)}: {match[0]}: {text[max(0, match.start() - 30) : match.end() + 30]!r}"
 
 
+@pytest.mark.long
 def test_sentences_in_code_have_no_glued_words():
     assert len(CODE) > 300
     assert [each for path in CODE for each in glued(path, filter(is_sentence, strings_of(path)))] == []

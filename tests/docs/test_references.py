@@ -9,6 +9,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from documentation_pages import PAGES, ROOT
 
 if TYPE_CHECKING:
@@ -131,6 +132,7 @@ def dangling(path: Path) -> Iterator[str]:
                 yield f"{path.relative_to(ROOT)}: {match[0]}"
 
 
+@pytest.mark.long
 def test_references_in_docstrings_lead_to_something():
     assert [each for path in SOURCES for each in dangling(path)] == []
 

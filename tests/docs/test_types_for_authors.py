@@ -36,6 +36,7 @@ def test_mypy_finds_nothing(code):
     check(code, "mypy", "--strict", *shared, "--namespace-packages", "--explicit-package-bases")
 
 
+@pytest.mark.long
 def test_pyright_finds_nothing(code):
-    pytest.importorskip("pyright", reason="pyright is not installed; it is in the dependency group types")
+    pytest.importorskip("pyright", reason="pyright is not installed; it is in the dependency group long")
     check(code, "pyright", "--pythonpath", sys.executable)

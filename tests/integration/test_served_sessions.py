@@ -146,6 +146,7 @@ def test_a_message_that_was_stored_and_not_begun_is_said_by_the_next_process(tok
         until(lambda: said(client, "trip") == [("user", "Hi"), ("assistant", "Hello.")])
 
 
+@pytest.mark.long
 def test_files_during_a_turn_wait_for_its_end(token):
     picture = {"name": "a.png", "media_type": "image/png", "data": base64.b64encode(DOT).decode()}
     with ModelServer([silence(), text("Seen."), text("More.")]) as server, serving(token, server) as client:
@@ -173,6 +174,7 @@ def telegram(environ):
     server.close()
 
 
+@pytest.mark.long
 def test_a_session_goes_on_from_the_terminal_over_the_api_to_telegram(token, telegram, monkeypatch):
     load = calls(("load_tool_group", {"group_name": "files"}))
     bot = {"ONECLAW_TELEGRAM_TOKEN": TOKEN, "ONECLAW_TELEGRAM_API_ROOT": telegram.root}

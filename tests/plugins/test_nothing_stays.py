@@ -525,6 +525,7 @@ def test_plugins_that_are_registered_started_and_stopped_leave_no_objects(onecla
     assert len(THINGS) < 10
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_calls_of_isolated_tools_leave_no_objects(oneclaw_factory, caplog):
     caplog.set_level("CRITICAL")

@@ -288,6 +288,7 @@ def test_every_kind_of_name_stays_with_the_first(here):
     assert [each.record.name for each in catalog.skills] == ["parcels"]
 
 
+@pytest.mark.long
 def test_a_service_whose_short_name_is_taken_keeps_its_full_one(commands):
     source = """
 import os, signal
@@ -333,6 +334,7 @@ def test_names_that_differ_in_case_alone_are_one(here, later):
     assert f"the tool {later!r} belongs to zz-first" in causes(records["aa_second"])
 
 
+@pytest.mark.long
 def test_spellings_of_a_distribution_are_one(here):
     here.install("Acme_Parcels.Tools")
     here.load()
@@ -343,6 +345,7 @@ def test_spellings_of_a_distribution_are_one(here):
     assert owner_of(here.load()[0]) == "acme-parcels-tools"
 
 
+@pytest.mark.long
 def test_of_two_that_were_never_seen_the_older_installation_has_the_name(here):
     here.install("zz-first")
     here.install("aa-second")
@@ -353,6 +356,7 @@ def test_of_two_that_were_never_seen_the_older_installation_has_the_name(here):
     assert records["aa_second"].status == "degraded"
 
 
+@pytest.mark.long
 def test_two_that_came_at_the_same_moment_both_go_without(here):
     for name in ("zz-first", "aa-second"):
         os.utime(here.install(name), (1_700_000_000, 1_700_000_000))
@@ -366,6 +370,7 @@ def test_two_that_came_at_the_same_moment_both_go_without(here):
         assert "--allow-shadowing parcel_find" in records[name].problems[0].remedy
 
 
+@pytest.mark.long
 def test_an_upgrade_keeps_names_and_gives_up_those_that_it_drops(here):
     here.install("zz-first")
     here.load()
@@ -480,6 +485,7 @@ def test_what_was_noted_holds_where_nothing_can_be_noted(here):
     assert "is claimed by bb-fourth and yy-third" in causes(records["yy_third"])
 
 
+@pytest.mark.long
 def test_processes_that_look_at_the_same_time_agree(machine):
     for name in ("zz-first", "mm-second", "aa-third"):
         machine.install(name)
@@ -495,6 +501,7 @@ def test_processes_that_look_at_the_same_time_agree(machine):
     assert names["tool"]["parcel_find"] == ["zz-first", "aa-third", "mm-second"]
 
 
+@pytest.mark.long
 def test_embedding_programs_follow_the_same_rule(here):
     here.install("zz-first")
     here.load()

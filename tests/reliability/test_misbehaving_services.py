@@ -208,6 +208,7 @@ def test_every_status(trial, wire, share, is_long):
     trial(wire, cases if is_long else cases[::10], deadline_seconds=10)
 
 
+@pytest.mark.long
 @formats(4)
 def test_what_is_huge_holds_no_one_up(trial, wire, share):
     stall = trial(wire, share(wire, misbehaviours.huge(wire))).longest_stall

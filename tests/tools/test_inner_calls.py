@@ -365,6 +365,7 @@ def test_tools_do_not_shorten_what_they_give_to_scripts(oneclaw_factory):
     assert seen == [30_000, None]
 
 
+@pytest.mark.long
 def test_observers_see_all_calls_of_a_fast_script(oneclaw_factory):
     class Slow(Tools):
         @hookimpl

@@ -1,5 +1,6 @@
 """Sub-agents leave nothing in memory."""
 
+import pytest
 from counted_objects import assert_none_left, counted_objects, freeze_objects
 
 from oneclaw_core import ToolCall
@@ -19,6 +20,7 @@ def answer(request):
     return ModelResponse(text="Done.")
 
 
+@pytest.mark.long
 def test_agents_leave_no_objects(oneclaw_factory, monkeypatch, caplog):
     caplog.set_level("CRITICAL")  # pytest keeps what is logged
     oneclaw = oneclaw_factory(["agents"])

@@ -122,6 +122,7 @@ def test_all_of_a_whole_file_is_saved(healthy: Path, damaged: Path) -> None:
     assert report.losses() == [f"nothing is lost: all {report.pages} pages of the file can be read"]
 
 
+@pytest.mark.long
 def test_a_page_costs_no_more_than_its_rows(healthy: Path, damaged: Path) -> None:
     chance = random.Random(5)
     whole = rows_of(healthy)

@@ -63,6 +63,7 @@ def project(tmp_path):
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_good_project_passes(ok, project, monkeypatch):
     monkeypatch.chdir(project)
@@ -129,6 +130,7 @@ def test_without_a_project_here_the_installed_plugins_are_named(oneclaw, tmp_pat
     assert "builtin" in outcome.stderr
 
 
+@pytest.mark.long
 def test_an_installed_plugin_is_found_by_its_name_and_its_packages(oneclaw, install_plugin):
     install_plugin("shelf", GOOD)
 
@@ -145,6 +147,7 @@ def test_an_installed_plugin_is_found_by_its_name_and_its_packages(oneclaw, inst
     }
 
 
+@pytest.mark.long
 def test_the_names_of_other_installed_plugins_are_taken(oneclaw, install_plugin, project):
     install_plugin("library", GOOD.replace("Find books on the shelf", "Find books anywhere"))
 
@@ -170,6 +173,7 @@ def test_a_neighbour_that_kills_the_process_costs_one_command_and_is_a_note(home
     assert "zz_killer" in finding["where"]
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_permissions_can_be_given(oneclaw, project):
     source = project / "src" / "acme_shelf" / "__init__.py"

@@ -56,6 +56,7 @@ def test_a_permission_that_no_one_explains_is_noted(oneclaw, install_shelf):
     assert '"permissions": {' in note["remedy"]
 
 
+@pytest.mark.long
 def test_a_check_finds_what_the_loader_ignores(oneclaw, install_shelf):
     install_shelf(permissions={"files.read": "nothing much"}, in_code={"shell.execute": "nothing much"})
 

@@ -62,6 +62,7 @@ def source(tmp_path, wheels, ran):
     return folder
 
 
+@pytest.mark.long
 def test_a_source_distribution_is_not_built_without_being_allowed_by_name(installation, source, ran):
     done = installation.oneclaw("plugins", "install", "--yes", "acme-tools")
     assert done.returncode == 1

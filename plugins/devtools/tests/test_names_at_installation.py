@@ -37,6 +37,7 @@ def statuses(installation):
     return {each["name"]: each["status"] for each in listed if each["name"].startswith("acme")}
 
 
+@pytest.mark.long
 def test_a_taken_name_is_refused_before_anything_is_installed(installation, wheels):
     for name in ("acme-zebra", "acme-ape"):
         wheel(wheels, name)

@@ -87,6 +87,7 @@ def test_young_and_blocked_releases_are_named(with_uv, wheels, tmp_path):
     assert "ANOTHER FILE: the index knows this release with sha256 000" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_an_upgrade_that_does_not_work_is_taken_back(with_uv, wheels):
     write_wheel(wheels, "acme-tools")

@@ -63,6 +63,7 @@ def test_a_plugin_is_installed_used_upgraded_and_uninstalled(installation, wheel
     assert installation.recorded() == []
 
 
+@pytest.mark.long
 def test_a_checkout_does_not_choose_the_index(installation, wheels, tmp_path):
     write_wheel(wheels)
     write_wheel(tmp_path / "other", version="6.6.6")
@@ -110,6 +111,7 @@ def test_what_is_no_plugin_is_uninstalled_and_what_does_not_load_is_told(with_uv
     assert [each["name"] for each in with_uv.recorded()] == ["acme-tools"]
 
 
+@pytest.mark.long
 def test_a_plugin_for_another_core_is_not_installed_and_the_core_stays(with_pip, wheels):
     write_wheel(wheels, requires=["oneclaw-core>=99"])
     write_wheel(wheels, "oneclaw-core", "99.0", is_plugin=False)

@@ -97,6 +97,7 @@ def test_signed_in_tools_work_without_another_request_for_access(google, empty_h
     assert google.oauth.refreshes == 0
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_the_program_itself_with_a_real_browser_command(google, empty_home, client_file, tmp_path):
     script = tmp_path / "browser.py"

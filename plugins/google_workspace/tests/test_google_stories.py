@@ -143,6 +143,7 @@ def test_044_2_drive_then_calendar_and_both_stay_for_the_rest_of_the_session(goo
     assert third.text == f"{report} for {meeting}"
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_044_3_a_new_session_begins_without_any_group(google, inbox, talk):
     conversation = talk(load("gmail"), "Gmail is there.", "What mail?")
@@ -155,6 +156,7 @@ def test_044_3_a_new_session_begins_without_any_group(google, inbox, talk):
     assert len(conversation.heard[2].messages) == 2  # the system prompt and the message
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_044_3_clear_begins_a_new_session_without_any_group(google, inbox, talk):
     conversation = talk(load("gmail"), ("gmail_search", {}), "Three mails.", "What mail?")

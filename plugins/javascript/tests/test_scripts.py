@@ -329,6 +329,7 @@ def test_the_third_refusal_ends_a_script_that_goes_on(run, home):
     assert result.error_message.startswith("The user refused 3 calls, so the script was ended.")
 
 
+@pytest.mark.long
 def test_a_script_without_end_stops_at_five_hundred_calls(run):
     result = run("let n = 0; while (true) { try { await tools.get({x: n++}) } catch {} }", timeout_seconds=60)
     assert result.error_type == "limit_reached"

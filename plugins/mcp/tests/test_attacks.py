@@ -227,6 +227,7 @@ def test_server_does_not_ask_for_ever(oneclaw_factory: HomeFactory, monkeypatch:
     assert (said.count('"decline"') + said.count('"cancel"'), said.count("that is enough")) == (2, 3)
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 def test_prompts_are_those_of_tools_that_may_be_called(oneclaw_factory: HomeFactory) -> None:
     """The prompt of a server runs its code, as its tools do, and what it says is text from outside."""

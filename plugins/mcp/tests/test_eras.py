@@ -83,6 +83,7 @@ async def new_tools(source: ServerSource) -> list[str]:
         return [each.wire for each in known.pending.new]
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_new_tools_are_noticed_in_the_new_era(oneclaw_factory: HomeFactory) -> None:
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.sdk.*"]))

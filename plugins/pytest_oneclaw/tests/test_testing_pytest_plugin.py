@@ -61,6 +61,7 @@ def run(pytester, monkeypatch):
     return run
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_starting_pytest_imports_next_to_nothing(run, monkeypatch):
     monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
@@ -91,6 +92,7 @@ def test_plugins_are_chosen_in_the_configuration(run, pytester):
     result.assert_outcomes(passed=1)
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_script_that_does_not_fit_fails_the_test(run):
     result = run(
@@ -137,6 +139,7 @@ def test_a_snapshot_is_written_and_updated(run, pytester):
     assert path.read_text() == written
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_model_is_recorded_once_and_replayed_without_it(run, pytester):
     cassette = pytester.path / "cassettes" / "test_greeting.json"

@@ -56,6 +56,7 @@ def log(database):
     return {run.scheduled_at: run.status for run in database.run_here(stored.runs_of, "0123456789ab", 1000)}
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_year_of_a_daily_task(database):
     database.run_here(tables.add, task())

@@ -42,6 +42,7 @@ def wait_until_done(tasks, count, workers):
         raise AssertionError(f"{states}\n{workers.output()}") from None
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_every_due_run_is_done_once_though_workers_are_killed(any_database, tasks, allowed, counting_server, workers):
     assert tasks.url.startswith(any_database)
@@ -79,6 +80,7 @@ def held_sessions(tasks, paths):
     return {run.session for run in tasks.all_runs() if run.task_id in ids}
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_call_that_was_cut_off_is_made_again_where_the_task_allows_it(tasks, allowed, counting_server, workers):
     add_due(tasks, fetching(counting_server, "hold/1", repeats_calls=True))
@@ -93,6 +95,7 @@ def test_a_call_that_was_cut_off_is_made_again_where_the_task_allows_it(tasks, a
     assert counting_server.hits == {"/hold/1": 2}
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_worker_that_is_stopped_lets_its_runs_finish(tasks, allowed, counting_server, workers):
     add_due(tasks, fetching(counting_server, "hold/1"))
@@ -168,6 +171,7 @@ def test_results_go_to_the_webhook_and_the_command_of_the_task(tasks, allowed, c
     assert notes == {None, "the channel command did not send it: the command ended with status 3: too bad"}
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_the_status_of_workers(tasks, workers, capsys):
     def status():
@@ -185,6 +189,7 @@ def test_the_status_of_workers(tasks, workers, capsys):
     assert (worker["status"], worker["concurrency"], worker["pid"]) == ("alive", 3, workers.processes[0].pid)
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_run_that_fails_is_tried_again_as_often_as_the_task_says(tasks, workers):
     due = datetime.now(UTC) - timedelta(minutes=2)

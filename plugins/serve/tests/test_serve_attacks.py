@@ -137,6 +137,7 @@ def test_a_name_that_is_bound_to_this_machine_is_no_name_of_ours(serving, at_pag
     assert at_page(work) == (421, 421, 421)
 
 
+@pytest.mark.long
 def test_a_link_that_was_used_logs_no_other_browser_in(serving, at_page):
     async def work(rig, page, noted):
         from playwright.async_api import expect

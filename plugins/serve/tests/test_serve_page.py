@@ -141,6 +141,7 @@ def test_commands_answer_and_a_file_for_the_user_can_be_downloaded_now_and_after
     assert at_page(work) == ([b"day,sun", b"day,sun"], ["Write it?"], {0})
 
 
+@pytest.mark.long
 def test_what_was_said_long_ago_can_be_read(serving, at_page):
     async def work(rig, page, noted):
         from playwright.async_api import expect

@@ -208,6 +208,7 @@ def test_profiles_are_listed(ok, home):
     assert ok("config", "get", "turn_max_tool_rounds") == "200\n"
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 def test_settings_of_plugins_are_asked_by_condition(home, server):
     plugins = ",".join(["scheduled_tasks", "google_workspace"])
@@ -233,6 +234,7 @@ def test_settings_of_plugins_are_asked_by_condition(home, server):
     assert KEY in (home / "keys.json").read_text()
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 def test_address_is_checked_before_a_name_is_asked_for(home, server):
     with PseudoTerminal("setup", environ=os.environ) as terminal:
@@ -254,6 +256,7 @@ def test_address_is_checked_before_a_name_is_asked_for(home, server):
         assert terminal.exit_status() == 130
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 def test_model_is_found_by_a_part_of_its_name(home):
     names = [{"id": f"model-{number}"} for number in range(30)]

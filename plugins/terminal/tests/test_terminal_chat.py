@@ -83,6 +83,7 @@ def test_a_conversation_in_a_terminal(serve, home):
     assert stat.S_IMODE((home / "chat_history").stat().st_mode) == 0o600
 
 
+@pytest.mark.long
 def test_a_message_of_two_lines_and_completion(serve):
     server = serve(text("Two lines."))
     with start_chat(*MODEL) as terminal:
@@ -116,6 +117,7 @@ SLOW_TOOL = """
 """
 
 
+@pytest.mark.long
 def test_typing_while_the_model_works(serve, install_plugin, tmp_path, monkeypatch):
     package = install_plugin("slow", SLOW_TOOL)
     monkeypatch.setenv("PYTHONPATH", str(package.parent))
@@ -150,6 +152,7 @@ def test_typing_while_the_model_works(serve, install_plugin, tmp_path, monkeypat
     ]
 
 
+@pytest.mark.long
 def test_a_plain_chat_draws_nothing_anew(serve):
     serve(calls(("get_current_time", {"timezone": "UTC"})), text("It is **late**."))
     with PseudoTerminal("chat", "--plain", *MODEL, environ=os.environ) as terminal:
@@ -203,6 +206,7 @@ def test_the_clipboard_is_filled_through_the_terminal(monkeypatch):
     assert "does not let programs copy" in copy_sequence("text")[1]
 
 
+@pytest.mark.long
 def test_termination_in_the_middle_of_a_turn(serve, ok):
     serve(silence(sse([chunk({"role": "assistant", "content": "Slowly"})], done=False)))
     with start_chat(*MODEL, "--session", "work") as terminal:
@@ -381,6 +385,7 @@ def test_verbose_changes_nothing_for_programs_and_says_so(chat, serve):
     assert called["arguments"] == {"timezone": "UTC"}
 
 
+@pytest.mark.long
 def test_output_that_has_no_room_ends_the_chat(home, tmp_path):
     (tmp_path / "lines").write_text("hello\nhello again\n")
     for options in ((), ("--json",)):

@@ -284,6 +284,7 @@ def test_what_is_no_web_address_is_refused(browse_alone, url):
     assert "hunter2" not in result.error_message
 
 
+@pytest.mark.long
 def test_without_playwright_it_says_what_to_install(browse_alone, monkeypatch):
     monkeypatch.setitem(sys.modules, "playwright.async_api", None)
 
