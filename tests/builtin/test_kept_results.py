@@ -299,6 +299,7 @@ VALUES = st.recursive(
 LONG = st.integers(1, 4).flatmap(lambda times: VALUES.map(lambda value: [value, "é🙂\n" * 500] * times))
 
 
+@pytest.mark.long
 @settings(max_examples=examples(50))
 @given(LONG | VALUES, st.sampled_from([1_000, 2_000, 30_000]))
 def test_previews_are_json_of_the_allowed_length(value, room):

@@ -75,6 +75,7 @@ def call_diary(home, install_plugin):
     return lambda: PseudoTerminal("call", "read_diary", '{"page": 7}', environ=environ)
 
 
+@pytest.mark.long
 def test_the_user_is_asked_until_the_answer_is_one(call_diary):
     with call_diary() as terminal:
         terminal.expect("Tool read_diary wants permission diary.read\n")
@@ -108,6 +109,7 @@ def test_enter_and_the_end_of_the_input_mean_no(call_diary, typed):
         assert terminal.exit_status() == 1
 
 
+@pytest.mark.long
 def test_always_is_remembered(call_diary, ok):
     with call_diary() as terminal:
         terminal.expect("details: ")

@@ -80,6 +80,7 @@ def test_an_unknown_tool_is_an_error_result(oneclaw):
     assert "get_current_time" in outcome.json["message"]
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_on_a_terminal_the_result_is_indented(home):
     with PseudoTerminal("call", "get_current_time", environ=os.environ) as terminal:
@@ -145,6 +146,7 @@ def test_a_listing_is_not_broken_by_what_a_plugin_writes_to_descriptor_1(loud):
     assert "get_noise" in {each["name"] for each in json.loads(start("tools", "list", "--json").stdout)}
 
 
+@pytest.mark.long
 def test_a_subprocess_that_is_left_behind_does_not_keep_stdout_open(loud):
     program = [sys.executable, "-m", "oneclaw_core", "call", "leave_process"]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as running:

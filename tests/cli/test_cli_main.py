@@ -311,6 +311,7 @@ def test_a_home_that_cannot_be_found_is_one_line(oneclaw, monkeypatch):
     assert outcome.stderr.count("\n") == 1
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_terminal_without_unicode_gets_an_answer(home):
     done = start("run", "Grüße, what time is it?", environ={"PYTHONIOENCODING": "ascii"})

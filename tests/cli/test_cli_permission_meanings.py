@@ -66,6 +66,7 @@ def test_permissions_are_listed_with_what_plugins_say_about_them(ok, install_she
     assert ok("permissions", "grant", "shelf.burn") == "shelf.burn is granted\n"
 
 
+@pytest.mark.long
 def test_the_question_says_what_a_permission_means(home, install_shelf):
     package = install_shelf(permissions={"shelf.lend": LENDING})
     environ = os.environ | {"PYTHONPATH": str(package.parent)}

@@ -249,6 +249,7 @@ def test_piped_text_steers_no_terminal_later_unless_it_is_to_be_raw(oneclaw, ser
     assert oneclaw("run", *MODEL, "hello").stdout == "\x1b[2Jcleared\r\n"
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_on_a_terminal_control_characters_are_shown_not_obeyed(home, serve, install_plugin):
     package = install_plugin("tools", TOOLS)
@@ -261,6 +262,7 @@ def test_on_a_terminal_control_characters_are_shown_not_obeyed(home, serve, inst
     assert "\x1b[2J" not in terminal.raw
 
 
+@pytest.mark.long
 def test_on_a_terminal_the_offline_model_hints_at_others(home):
     with PseudoTerminal("run", "hello", environ=os.environ) as terminal:
         terminal.expect("answered by offline/rules, which is not a language model; choose one with --model")

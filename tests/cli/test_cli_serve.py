@@ -73,6 +73,7 @@ def test_services_are_listed(ringing, ok):
     assert "bell" in ok("serve", "--list")
 
 
+@pytest.mark.long
 def test_it_ends_when_all_services_have_ended(ringing, oneclaw):
     outcome = oneclaw("serve", "--only", "once")
 
@@ -148,6 +149,7 @@ def register_services(register):
 """
 
 
+@pytest.mark.long
 def test_a_second_signal_ends_even_a_service_that_blocks_everything(install_plugin, home):
     environ = os.environ | {"PYTHONPATH": str(install_plugin("deaf", DEAF).parent)}
     with subprocess.Popen(

@@ -61,6 +61,7 @@ def test_a_grant_is_for_one_tool_and_a_denial_for_a_server(allowed, oneclaw, ok)
     assert "has parts, and each is granted by itself: mcp.github.search, mcp.github.create-Issue" in refused.stderr
 
 
+@pytest.mark.long
 def test_the_permissions_of_a_source_are_listed_with_their_tools(allowed, ok):
     allowed()
     ok("permissions", "grant", "mcp.github.search", "--agent", "General Assistant")

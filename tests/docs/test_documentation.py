@@ -46,14 +46,14 @@ ONLY_IN_CHECKOUT = ("plugins",)
 BY_THE_LETTER = ("readme", "first-chat", *(["first-plugin"] if IS_LONG else []))
 
 
-# They start servers and sandboxes again and again. test_pages_outside.py follows the first one; the tests of MCP
-# servers, of PostgreSQL and of several servers on one database show what the other two do.
-LONG_PAGES = ("first-plugin", "first-mcp-server", "several-machines")
+# They start programs, servers and sandboxes again and again. test_pages_outside.py follows the first one; the tests of
+# MCP servers, of PostgreSQL, of several servers on one database, of recipes and of tracing show what the others do.
+LONG_PAGES = ("first-plugin", "first-server", "first-mcp-server", "several-machines", "cookbook", "otel")
 
 
 # In the normal form, their commands that start pytest or check a plugin are left out: test_testing_pytest_plugin.py and
 # test_cli_plugin_check.py show what these do, and all else on the pages happens.
-QUICK_PAGES = () if IS_LONG else ("first-server", "writing-plugins", "cookbook", "first-provider", "oauth")
+QUICK_PAGES = () if IS_LONG else ("writing-plugins", "first-provider", "oauth")
 
 
 def page_id(page):

@@ -103,6 +103,7 @@ def test_manifests_have_no_glued_words():
     assert list(found) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "page", [*PAGES, *PLUGIN_PAGES, *EXAMPLE_PAGES], ids=lambda page: f"{page.parent.name}/{page.name}"
 )

@@ -206,6 +206,7 @@ def test_links_of_plugins_lead_somewhere(page):
     assert [link for link in links_of(page) if not (page.parent / link.partition("#")[0]).exists()] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", pictures.PICTURES)
 def test_pictures_are_up_to_date(name):
     drawn = pictures.PICTURES[name]().svg()

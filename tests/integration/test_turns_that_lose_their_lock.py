@@ -143,6 +143,7 @@ def shown(history):
     return said
 
 
+@pytest.mark.long
 def test_the_turn_completes_when_no_one_else_comes(url, tmp_path):
     async def main():
         async with machines(url, tmp_path) as (first, other):

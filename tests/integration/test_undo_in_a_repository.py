@@ -58,6 +58,7 @@ def home(oneclaw_factory, repository):
     return oneclaw_factory(plugins=["checkpoints", "files", "shell"], allow=["directory.trust", "files.write"])
 
 
+@pytest.mark.long
 def test_a_fixed_bug_is_taken_back_byte_for_byte(home, repository, capsys):
     before = everything_in(repository)
     home.model.calls("exec", command="./run-tests")

@@ -84,6 +84,7 @@ def test_many_callers_ask_the_service_once(server, signed_in):
     assert server.refreshes == 1
 
 
+@pytest.mark.long
 def test_several_processes_ask_the_service_once(server, signed_in, folder):
     expire(server, signed_in)
     answered = threading.Event()

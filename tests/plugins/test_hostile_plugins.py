@@ -293,6 +293,7 @@ LEFTOVERS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("leftover", some(list(LEFTOVERS), 3))
 def test_what_a_tool_leaves_behind_changes_neither_the_end_nor_the_status(leftover, site, tmp_path):
     imports = "import atexit, sys, threading\n"

@@ -506,6 +506,7 @@ def isolated(number: int) -> str:
     return "isolated " * number
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_plugins_that_are_registered_started_and_stopped_leave_no_objects(oneclaw_factory, caplog):
     caplog.set_level("CRITICAL")

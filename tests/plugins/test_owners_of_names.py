@@ -386,6 +386,7 @@ def test_an_upgrade_keeps_names_and_gives_up_those_that_it_drops(here):
     assert records["aa_second"].status == "ok"
 
 
+@pytest.mark.long
 def test_an_uninstalled_owner_gives_its_names_to_the_next(here):
     for name in ("zz-first", "mm-second", "aa-third"):
         here.install(name)

@@ -71,6 +71,7 @@ def test_a_worker_is_a_process_of_its_own_in_all_that_matters(tmp_path):
     assert found["descriptors"] == [0, 1, 2]
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_many_calls_at_once_have_one_server():
     async def many():

@@ -1,7 +1,7 @@
 """Carriers of injections with exits, against a model that obeys every order in what it reads.
 
-Each exit meets one carrier, and each carrier several exits. In the long form one carrier meets every exit, and each
-other carrier the exits that differ most.
+Every other exit meets one carrier, and each carrier several exits. In the long form one carrier meets every exit, and
+each other carrier the exits that differ most.
 """
 
 from itertools import cycle, product
@@ -9,15 +9,15 @@ from itertools import cycle, product
 import pytest
 from carriers import CARRIERS
 from exits import EXITS, TRIED_WITH_EVERY_CARRIER
-from how_long import IS_LONG
+from how_long import IS_LONG, some
 from machine import Harm
 
 FIRST, *OTHERS = CARRIERS
-EACH_EXIT_ONCE = list(zip(cycle(CARRIERS), EXITS))
+SOME_EXITS = list(zip(cycle(CARRIERS), some(EXITS, 2)))
 EACH_WITH_EACH = [*((FIRST, way_out) for way_out in EXITS), *product(OTHERS, TRIED_WITH_EVERY_CARRIER)]
 
 
-@pytest.mark.parametrize(("carrier", "way_out"), EACH_WITH_EACH if IS_LONG else EACH_EXIT_ONCE)
+@pytest.mark.parametrize(("carrier", "way_out"), EACH_WITH_EACH if IS_LONG else SOME_EXITS)
 def test_an_injection_does_no_harm(attack, carrier, way_out):
     harm, user = attack(CARRIERS[carrier], EXITS[way_out])
     assert harm == Harm(), user.asked
