@@ -33,5 +33,5 @@ class PublicNames:
             return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", int(port or 0)))]
 
         patch.setattr(socket, "getaddrinfo", getaddrinfo)
-        networks = tuple(each for each in addresses._NOT_PUBLIC_IPV4 if each != _LOOPBACK)
-        patch.setattr(addresses, "_NOT_PUBLIC_IPV4", networks)
+        networks = tuple(each for each in addresses._NOT_PUBLIC if each != _LOOPBACK)
+        patch.setattr(addresses, "_NOT_PUBLIC", networks)
