@@ -88,11 +88,11 @@ if TYPE_CHECKING:
     from oneclaw_core.system.home import Home as Home
     from oneclaw_core.system.home import find_home as find_home
     from oneclaw_core.tool_functions.function import tool as tool
-    from oneclaw_core.tools.client import ToolClient as ToolClient
+    from oneclaw_core.tools.calls.call import ToolClient as ToolClient
     from oneclaw_core.tools.context import ToolContext as ToolContext
-    from oneclaw_core.tools.load_tool_group import LoadToolGroupTool as LoadToolGroupTool
+    from oneclaw_core.tools.group_tools import LoadToolGroupTool as LoadToolGroupTool
     from oneclaw_core.tools.registry import ToolRegistry as ToolRegistry
-    from oneclaw_core.tools.toolset import build_system_prompt_with_tool_groups as build_system_prompt_with_tool_groups
+    from oneclaw_core.tools.registry import build_system_prompt_with_tool_groups as build_system_prompt_with_tool_groups
     from oneclaw_core.types.agents import Agent as Agent
     from oneclaw_core.types.agents import AgentLimits as AgentLimits
     from oneclaw_core.types.events import CompactedEvent as CompactedEvent
@@ -117,11 +117,11 @@ if TYPE_CHECKING:
     from oneclaw_core.types.messages import TokenUsage as TokenUsage
     from oneclaw_core.types.messages import ToolCall as ToolCall
     from oneclaw_core.types.messages import ToolCallStatus as ToolCallStatus
-    from oneclaw_core.types.output import Output as Output
-    from oneclaw_core.types.tool_definition import Tool as Tool
-    from oneclaw_core.types.tool_definition import ToolDefinition as ToolDefinition
+    from oneclaw_core.types.model_requests import Output as Output
     from oneclaw_core.types.tool_groups import ToolGroupDefinition as ToolGroupDefinition
     from oneclaw_core.types.tool_groups import restore_loaded_groups as restore_loaded_groups
+    from oneclaw_core.types.tools import Tool as Tool
+    from oneclaw_core.types.tools import ToolDefinition as ToolDefinition
     from oneclaw_core.types.tools import ToolResult as ToolResult
     from oneclaw_core.types.tools import ToolResultStatus as ToolResultStatus
     from oneclaw_core.types.tools import ToolSelection as ToolSelection

@@ -6,7 +6,7 @@ import json
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from oneclaw_core.tool_sources.program_tools import add_program_tools
+from oneclaw_core.tool_sources.published_tools import add_program_tools
 from oneclaw_core.turn.turn_request import TurnRequest, check_texts
 from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
 from oneclaw_core.types.events import TurnFinishedEvent
@@ -29,15 +29,14 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.system.home import Home
-    from oneclaw_core.tools.calls.call import ToolOutcome
-    from oneclaw_core.tools.client import ToolClient
+    from oneclaw_core.tools.calls.call import ToolClient, ToolOutcome
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.types.agents import Agent, ReasoningLevel
     from oneclaw_core.types.events import CompactedEvent, TurnEvent
     from oneclaw_core.types.messages import Attachment
     from oneclaw_core.types.model_requests import ModelRequest
-    from oneclaw_core.types.tool_definition import Tool
     from oneclaw_core.types.tool_groups import ToolGroupDefinition
+    from oneclaw_core.types.tools import Tool
     from oneclaw_core.types.user_question import UserAsker
     from oneclaw_core.wiring import OpenHome
 

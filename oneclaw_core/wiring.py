@@ -23,8 +23,7 @@ from oneclaw_core.installation.given_plugins import given_plugins
 from oneclaw_core.installation.plugin_context import make_context
 from oneclaw_core.installation.reviewing import Reviews
 from oneclaw_core.installation.stores import home_with_backend
-from oneclaw_core.json_schema.result_checks import result_checked
-from oneclaw_core.json_schema.valid import Validators, valid
+from oneclaw_core.json_schema.valid import Validators, result_checked, valid
 from oneclaw_core.loops.blocking import BlockMeter, LoopBlocks
 from oneclaw_core.loops.services_across import for_other_loop
 from oneclaw_core.models.adapted import adapted
@@ -63,17 +62,23 @@ from oneclaw_core.system.home import Home, current_directory, find_home
 from oneclaw_core.system.threads import run_in_thread
 from oneclaw_core.tool_sources.published_tools import PublishedTools
 from oneclaw_core.tool_sources.tool_sources import ToolSources
-from oneclaw_core.tools.calls.answered import answered, denial_answered
-from oneclaw_core.tools.calls.available import available
-from oneclaw_core.tools.calls.hooked import gated, observed, result_rewritten, rewritten
-from oneclaw_core.tools.calls.marked import declared, marked
 from oneclaw_core.tools.calls.running import HomeOfTools, Running
+from oneclaw_core.tools.calls.steps import (
+    answered,
+    available,
+    declared,
+    denial_answered,
+    gated,
+    marked,
+    observed,
+    result_rewritten,
+    rewritten,
+)
 from oneclaw_core.tools.executor import ToolExecutor
-from oneclaw_core.turn.built import built
-from oneclaw_core.turn.hooked import hooked
+from oneclaw_core.turn.call_records import PatientRecords, while_away
 from oneclaw_core.turn.state import TurnParts
-from oneclaw_core.turn.store_retry import PatientRecords, while_away
-from oneclaw_core.turn.streamed import streamed
+from oneclaw_core.turn.steps import built, streamed
+from oneclaw_core.turn.turn_hooks import hooked
 from oneclaw_core.turn.turn_request import TurnRequest
 from oneclaw_core.turn.turns import Turns
 from oneclaw_core.types.steps import chain
@@ -89,7 +94,7 @@ if TYPE_CHECKING:
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.scripts.journal import ScriptRecords
     from oneclaw_core.tools.calls.call import Call
-    from oneclaw_core.tools.calls.questions import Questions
+    from oneclaw_core.tools.calls.running_call import Questions
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.turn.state import Answer, Ask
     from oneclaw_core.types.events import CompactedEvent, TurnEvent

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.types.tool_definition import ToolDefinition
+    from oneclaw_core.types.tools import ToolDefinition
 
 _LIMITS = ("max_tool_rounds", "turn_max_tokens", "turn_max_cost")
 

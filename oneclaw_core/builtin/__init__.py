@@ -22,9 +22,8 @@ MANIFESTS = (
 @hookimpl
 def register_tools(register: ToolRegistrar) -> None:
     """Register the core tools, the way to load all others among them."""
-    from oneclaw_core.builtin.find_tool_groups import FindToolGroupsTool
     from oneclaw_core.json_schema.short_types import types_of_results
-    from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
+    from oneclaw_core.tools.group_tools import FindToolGroupsTool, LoadToolGroupTool
 
     register(LoadToolGroupTool(register.registry, types_of_results))
     register(FindToolGroupsTool(register.registry))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.files.text_content import untrusted
 from oneclaw_core.types.arguments import json_pointer
-from oneclaw_core.types.kept_results import RESULT_PREFIX
-from oneclaw_core.types.previews import json_preview
+from oneclaw_core.types.kept_results import RESULT_PREFIX, json_preview
 from oneclaw_core.types.text import compact_json
 from oneclaw_core.types.tools import ToolResult
 

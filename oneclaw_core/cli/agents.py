@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.config.configuration import Configuration
     from oneclaw_core.types.agents import Agent
-    from oneclaw_core.types.tool_definition import ToolDefinition
-    from oneclaw_core.types.tools import ToolSelection
+    from oneclaw_core.types.tools import ToolDefinition, ToolSelection
 
 _DESCRIPTION_CHARACTERS = 100
 

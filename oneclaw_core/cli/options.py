@@ -194,7 +194,7 @@ def check_allowed(allowed: Iterable[str], registry: ToolRegistry) -> None:
     from difflib import get_close_matches
 
     from oneclaw_core.permissions.rules import ALL_PARTS, PermissionRule
-    from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
+    from oneclaw_core.types.permissions import KNOWN_PERMISSIONS
 
     known = permissions_by_name(registry)
     own_parts = {name.partition(".")[0] for name in KNOWN_PERMISSIONS}

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from oneclaw_core.app import OneClaw
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.sessions.store import Store
-    from oneclaw_core.types.permission_meanings import PermissionMeaning
-    from oneclaw_core.types.permissions import PermissionUse
+    from oneclaw_core.types.permissions import PermissionMeaning, PermissionUse
 
 
 @click.group(cls=CommandGroup)
@@ -171,7 +170,7 @@ def _decide(
     from oneclaw_core.permissions.rules import ALL_PARTS, PermissionRule, subject_kind
     from oneclaw_core.sessions.agents import not_found
     from oneclaw_core.shipped.missing import similar_names
-    from oneclaw_core.types.permission_meanings import is_permission_name
+    from oneclaw_core.types.permissions import is_permission_name
 
     known = permissions_by_name(load_catalog().registry)
     rule = PermissionRule.check(name)

@@ -19,7 +19,7 @@ from oneclaw_core.types.model_requests import ToolLoading
 if TYPE_CHECKING:
     from oneclaw_core.previews.preview import RequestPreview
     from oneclaw_core.types.messages import Message
-    from oneclaw_core.types.tool_definition import ToolDefinition
+    from oneclaw_core.types.tools import ToolDefinition
 
 
 _LOADING = {

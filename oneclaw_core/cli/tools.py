@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.sessions.settings import SwitchKind
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.types.tool_definition import ToolDefinition
     from oneclaw_core.types.tool_groups import ToolGroupDefinition
-    from oneclaw_core.types.tools import ToolSourceInfo
+    from oneclaw_core.types.tools import ToolDefinition, ToolSourceInfo
 
 _DESCRIPTION_CHARACTERS = 100
 

@@ -27,7 +27,7 @@ from oneclaw_core.errors import (
 from oneclaw_core.http_providers.left_out import service_reason
 from oneclaw_core.turn.request import shown_history
 from oneclaw_core.turn.state import Ask, TurnState
-from oneclaw_core.turn.unstored import record_unstored
+from oneclaw_core.turn.steps import record_unstored
 from oneclaw_core.types.events import CompactedEvent, RetryEvent
 from oneclaw_core.types.kept_results import with_kept_results, without_kept_results
 from oneclaw_core.types.model_requests import RetryNotice

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.types.messages import Attachment, Message
     from oneclaw_core.types.model_requests import ModelRequest
-    from oneclaw_core.types.tool_definition import ToolDefinition
+    from oneclaw_core.types.tools import ToolDefinition
 
 BYTES_PER_TOKEN = 4
 TOKENS_PER_IMAGE = 1_600

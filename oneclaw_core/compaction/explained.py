@@ -9,7 +9,7 @@ from oneclaw_core.compaction.estimate import BYTES_PER_TOKEN, text_tokens
 from oneclaw_core.compaction.plan import ContextLimits
 from oneclaw_core.compaction.summary import LEAST_TRANSCRIPT_BYTES, transcript
 from oneclaw_core.errors import TurnLimitError
-from oneclaw_core.turn.unstored import record_unstored
+from oneclaw_core.turn.steps import record_unstored
 from oneclaw_core.types.messages import Message, MessageType
 from oneclaw_core.types.model_requests import ModelRequest
 from oneclaw_core.types.tool_groups import ActiveTools

@@ -11,9 +11,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.plugins.plugin import PluginProblem
-    from oneclaw_core.types.tool_definition import Tool, ToolDefinition
     from oneclaw_core.types.tool_groups import ToolGroupDefinition
-    from oneclaw_core.types.tools import ToolSourceType
+    from oneclaw_core.types.tools import Tool, ToolDefinition, ToolSourceType
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,7 @@ class KnownTool:
         Raises:
             KeyError: a part is missing.
         """
-        from oneclaw_core.types.tool_definition import ToolDefinition
+        from oneclaw_core.types.tools import ToolDefinition
 
         return cls(ToolDefinition.stored(stored), stored["group"], stored["origin"])
 

@@ -16,7 +16,7 @@ from oneclaw_core.types.text import compact_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from oneclaw_core.types.tool_definition import ToolDefinition
+    from oneclaw_core.types.tools import ToolDefinition
 
 
 # So much that no count_member is larger, and so little that the database can hold the sum of a few.

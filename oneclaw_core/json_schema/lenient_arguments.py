@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from referencing.exceptions import Unresolvable
 
-from oneclaw_core.json_schema.nearest import errors_by_alternative
+from oneclaw_core.json_schema.faults import errors_by_alternative
 from oneclaw_core.json_schema.validation import CheckTakesTooLongError, compile_schema, schema_errors
 from oneclaw_core.types.arguments import (
     finite_float,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from oneclaw_core.types.tool_definition import ToolDefinition
+    from oneclaw_core.types.tools import ToolDefinition
 
 MAX_TYPE_CHARACTERS = 600
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,39}")

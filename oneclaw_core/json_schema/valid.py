@@ -1,4 +1,4 @@
-"""Step: read and validate the arguments of a call."""
+"""Steps: read and validate the arguments of a call, and check its first result."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
 from oneclaw_core.json_schema.validation import argument_faults, compile_schema
-from oneclaw_core.tools.deferred_tool import DeferredTool
+from oneclaw_core.system.threads import start_in_background
+from oneclaw_core.tools.invoke import DeferredTool
 from oneclaw_core.types.arguments import ArgumentsError, parse_arguments, without_absent
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from oneclaw_core.json_schema.validation import ArgumentsValidator
-    from oneclaw_core.tools.calls.call import Call, Handler, Step
+    from oneclaw_core.tools.calls.call import Call, Handler, PermittedCall, Run, Step
     from oneclaw_core.tools.registry import RegisteredTool
-    from oneclaw_core.types.tool_definition import ToolDefinition
+    from oneclaw_core.types.tools import ToolDefinition
 
 # How long a plugin may take to be imported before its own words are not waited for.
 _LOAD_SECONDS = 5.0
 
 _log = logging.getLogger("oneclaw.executor")
+_log_of_results = logging.getLogger("oneclaw.tools")
 
 
 class Validators:
@@ -100,3 +104,40 @@ def _read_leniently(validators: Validators, call: Call) -> dict[str, Any] | None
         return None
     _log.info("the arguments of a call of %s were read leniently", call.asked.name)
     return arguments
+
+
+def result_faults(definition: ToolDefinition, result: ToolResult) -> list[str]:
+    """Return what of a result does not fit the schema that its tool declares; empty if it fits, or is an error.
+
+    Args:
+        definition: of the tool.
+        result: of a call.
+    """
+    if definition.output_schema is None or not result.is_success:
+        return []
+    return argument_faults(compile_schema(definition.output_schema), result.result)
+
+
+def result_checked() -> Callable[[PermittedCall, Run], Awaitable[ToolResult]]:
+    """Return the step: it checks the first result of each tool in a thread, so that no call waits for it."""
+    seen: set[str] = set()
+
+    async def step(call: PermittedCall, run: Run) -> ToolResult:
+        result = await run(call)
+        definition = call.tool.definition
+        # What a server sends is checked by what talks to it.
+        if definition.output_schema is None or not result.is_success or call.tool.source.is_foreign:
+            return result
+        if definition.name not in seen:
+            seen.add(definition.name)
+            start_in_background(lambda: _look(definition, result), f"result of {definition.name}")
+        return result
+
+    return step
+
+
+def _look(definition: ToolDefinition, result: ToolResult) -> None:
+    if faults := result_faults(definition, result):
+        _log_of_results.warning(
+            "tool %s: its result does not fit its output_schema: %s", definition.name, "; ".join(faults)
+        )

@@ -15,9 +15,9 @@ from functools import cache, cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.json_schema.nearest import faults_of
+from oneclaw_core.json_schema.faults import faults_of
 from oneclaw_core.types.arguments import json_pointer, shortened
-from oneclaw_core.types.patterns import LONGEST_MATCHED_NAME, is_quick
+from oneclaw_core.types.schema import LONGEST_MATCHED_NAME, is_quick
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
-    from oneclaw_core.json_schema.nearest import Fault
+    from oneclaw_core.json_schema.faults import Fault
 
 # A list can have one for each of its elements; no one reads so many, and finding them takes time.
 MOST_FAULTS = 50

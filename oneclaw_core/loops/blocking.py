@@ -13,7 +13,7 @@ from oneclaw_core.types.tools import ToolResult
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
 
-    from oneclaw_core.tools.calls.clock import CallClock
+    from oneclaw_core.tools.calls.running_call import CallClock
 
 _log = logging.getLogger("oneclaw.executor")
 

@@ -11,8 +11,8 @@ from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
 from oneclaw_core.types.model_requests import ToolLoading
 from oneclaw_core.types.text import compact_json
-from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, ActiveTools, one_line
+from oneclaw_core.types.tools import ToolDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

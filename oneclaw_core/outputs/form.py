@@ -9,10 +9,9 @@ from inspect import isroutine
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ToolDefinitionError, UsageError, describe_error
-from oneclaw_core.json_schema.pydantic_faults import argument_faults_of
+from oneclaw_core.json_schema.faults import argument_faults_of
 from oneclaw_core.json_schema.validation import argument_faults, compile_schema, fault_texts
-from oneclaw_core.types.model_requests import OutputSchema
-from oneclaw_core.types.output import Output
+from oneclaw_core.types.model_requests import Output, OutputSchema
 from oneclaw_core.types.schema import check_parameters_schema
 from oneclaw_core.types.text import compact_json
 

@@ -9,12 +9,11 @@ from oneclaw_core.errors import OutputError, UsageError
 from oneclaw_core.http_providers.left_out import OUTPUT, TOOLS
 from oneclaw_core.outputs.form import OutputFaults, OutputForm
 from oneclaw_core.tools.registry import RegisteredTool
-from oneclaw_core.turn.ending import Ending
+from oneclaw_core.turn.state import Ending
 from oneclaw_core.turn.turn_hooks import marked_context
 from oneclaw_core.types.messages import Message, MessageType, StopReason
 from oneclaw_core.types.text import compact_json
-from oneclaw_core.types.tool_definition import ToolBehaviour, ToolDefinition
-from oneclaw_core.types.tools import ToolResult, ToolSourceInfo
+from oneclaw_core.types.tools import ToolBehaviour, ToolDefinition, ToolResult, ToolSourceInfo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from oneclaw_core.turn.model import ChosenModel
     from oneclaw_core.turn.state import TurnState
     from oneclaw_core.types.events import TurnFinishedEvent
-    from oneclaw_core.types.model_requests import ModelRequest, ModelResponse
-    from oneclaw_core.types.output import OutputMode
+    from oneclaw_core.types.model_requests import ModelRequest, ModelResponse, OutputMode
 
 MOST_RETRIES = 20
 

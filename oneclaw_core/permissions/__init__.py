@@ -18,6 +18,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.permissions.approval import question_text as question_text
     from oneclaw_core.permissions.approval import user_question_text as user_question_text
     from oneclaw_core.permissions.requests import grant_in_words as grant_in_words
-    from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS as KNOWN_PERMISSIONS
+    from oneclaw_core.types.permissions import KNOWN_PERMISSIONS as KNOWN_PERMISSIONS
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.permissions.requests import PermissionAnswer, grant_in_words
 from oneclaw_core.permissions.rules import subject_kind
-from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS, MAX_MEANING_CHARACTERS
-from oneclaw_core.types.permissions import Fact
-from oneclaw_core.types.visible_text import visible_line, visible_lines
+from oneclaw_core.types.permissions import KNOWN_PERMISSIONS, MAX_MEANING_CHARACTERS, Fact
+from oneclaw_core.types.text import visible_line, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

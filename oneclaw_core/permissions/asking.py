@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.permissions.policy import PermissionPolicy
     from oneclaw_core.permissions.requests import RequirePermission
     from oneclaw_core.tools.calls.call import Call, Caller
-    from oneclaw_core.tools.calls.questions import Questions
+    from oneclaw_core.tools.calls.running_call import Questions
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.permissions import PassingGrant
     from oneclaw_core.types.user_question import UserQuestion

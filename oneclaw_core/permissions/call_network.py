@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.capabilities.declaration import Declaration
     from oneclaw_core.system.loops import Worker
-    from oneclaw_core.tools.calls.questions import Questions
+    from oneclaw_core.tools.calls.running_call import Questions
 
 SEND_PERMISSION = "data.send"
 _SHOWN_BODY_CHARACTERS = 4_000

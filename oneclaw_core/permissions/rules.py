@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from oneclaw_core.errors import UsageError
 from oneclaw_core.files.hidden_paths import hidden_root, is_private_directory
 from oneclaw_core.files.protected_places import protected_root
-from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
-from oneclaw_core.types.permissions import Decision
+from oneclaw_core.types.permissions import KNOWN_PERMISSIONS, Decision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

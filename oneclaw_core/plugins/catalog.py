@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.plugin import Registration
     from oneclaw_core.providers.known import ProviderFactory
-    from oneclaw_core.types.tool_definition import ToolDefinition
     from oneclaw_core.types.tool_groups import ToolGroupDefinition
+    from oneclaw_core.types.tools import ToolDefinition
 
 
 Value = TypeVar("Value")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oneclaw_core.plugins.plugin import TOOL_HOOK
-from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
+from oneclaw_core.types.permissions import KNOWN_PERMISSIONS
 from oneclaw_core.types.tool_groups import generated_group_definition
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core.manifests.manifest_tool import ManifestTool
+from oneclaw_core.manifests.manifest import ManifestTool
 from oneclaw_core.plugins.first_use import load_object
-from oneclaw_core.tools.deferred_tool import DeferredTool, FunctionTarget
+from oneclaw_core.tools.invoke import DeferredTool, FunctionTarget
 
 if TYPE_CHECKING:
     from oneclaw_core.plugins.plugin import Plugin, Registration
-    from oneclaw_core.types.tool_definition import Tool, ToolDefinition
+    from oneclaw_core.types.tools import Tool, ToolDefinition
 
 
 class LazyTool(DeferredTool):

@@ -13,8 +13,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.secrets.redaction import redact
-from oneclaw_core.types.tool_definition import ToolBehaviour, ToolDefinition
 from oneclaw_core.types.tool_groups import ToolGroupDefinition
+from oneclaw_core.types.tools import ToolBehaviour, ToolDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

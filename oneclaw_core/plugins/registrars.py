@@ -29,11 +29,10 @@ from oneclaw_core.plugins.plugin import (
     TOOL_HOOK,
     Registration,
 )
-from oneclaw_core.tools.deferred_tool import FunctionTarget
-from oneclaw_core.tools.earlier_behaviour import behaviour_advice, earlier_behaviour
-from oneclaw_core.tools.registry import definition_of
-from oneclaw_core.types.tool_definition import check_name
+from oneclaw_core.tools.invoke import FunctionTarget
+from oneclaw_core.tools.registry import behaviour_advice, definition_of, earlier_behaviour
 from oneclaw_core.types.tool_groups import ToolGroupDefinition
+from oneclaw_core.types.tools import check_name
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.plugin import Plugin
     from oneclaw_core.providers.known import ProviderFactory
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.types.tool_definition import Tool
+    from oneclaw_core.types.tools import Tool
 
 Target = str | Callable[..., Any]
 """An object, or its name ``module:attribute``, which is imported when it is needed."""

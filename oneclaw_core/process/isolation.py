@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.process.python_runner import PythonProcess
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.deferred_tool import FunctionTarget
+    from oneclaw_core.tools.invoke import FunctionTarget
 
 _PIECE_BYTES = 1 << 20
 _PRELOADED = (

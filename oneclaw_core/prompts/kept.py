@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oneclaw_core.tools.toolset import build_system_prompt_with_tool_groups
-from oneclaw_core.turn.prompt import TOOL_GROUPS, TOOLS, TurnPrompt
+from oneclaw_core.tools.registry import build_system_prompt_with_tool_groups
+from oneclaw_core.turn.request import TOOL_GROUPS, TOOLS, TurnPrompt
 from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS
 
 if TYPE_CHECKING:

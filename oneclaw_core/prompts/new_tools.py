@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.turn.state import Answer, Ask, TurnState
     from oneclaw_core.types.steps import Handler
-    from oneclaw_core.types.tool_definition import ToolDefinition
+    from oneclaw_core.types.tools import ToolDefinition
 
 
 async def new_tools_told(ask: Ask, run: Handler[Ask, Answer]) -> Answer:

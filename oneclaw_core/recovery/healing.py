@@ -19,7 +19,7 @@ from oneclaw_core.errors import ProviderError, ProviderRequestError, UnfinishedA
 from oneclaw_core.http_providers.left_out import service_reason
 from oneclaw_core.turn.request import left_out, not_sent_note
 from oneclaw_core.turn.state import Ask, show_nothing
-from oneclaw_core.turn.unstored import record_unstored
+from oneclaw_core.turn.steps import record_unstored
 from oneclaw_core.types.events import RetryEvent
 from oneclaw_core.types.messages import OWN_DATA, Message, MessageType
 

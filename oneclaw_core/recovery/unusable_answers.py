@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import ProviderError, UnreadableCallError
 from oneclaw_core.recovery.healing import without_newest
 from oneclaw_core.recovery.unreadable_calls import MOST_ATTEMPTS, told_again
-from oneclaw_core.turn.unstored import record_unstored
+from oneclaw_core.turn.steps import record_unstored
 from oneclaw_core.types.events import RetryEvent
 from oneclaw_core.types.messages import StopReason
 

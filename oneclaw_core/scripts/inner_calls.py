@@ -21,8 +21,8 @@ from oneclaw_core.scripts.journal import (
 )
 from oneclaw_core.scripts.rules import Rules
 from oneclaw_core.secrets.redaction import Redaction
-from oneclaw_core.tools.calls.available import unavailable_tool, unknown_tool
 from oneclaw_core.tools.calls.call import InnerCallBegun, InnerCallEnded, ToolOutcome, Within
+from oneclaw_core.tools.calls.steps import unavailable_tool, unknown_tool
 from oneclaw_core.types.messages import ToolCall
 from oneclaw_core.types.provenance import MarkKind
 from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS, LOAD_TOOL_GROUP
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
     from oneclaw_core.scripts.journal import ScriptRecords
     from oneclaw_core.tools.calls.call import Call
-    from oneclaw_core.tools.calls.questions import Questions
+    from oneclaw_core.tools.calls.running_call import Questions
     from oneclaw_core.tools.executor import ToolExecutor
     from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry
     from oneclaw_core.types.messages import Attachment
     from oneclaw_core.types.provenance import Mark
-    from oneclaw_core.types.tool_definition import Act
+    from oneclaw_core.types.tools import Act
 
 
 MAX_PURPOSE_CHARACTERS = 200

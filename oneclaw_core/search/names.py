@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.types.tool_definition import ToolDefinition
     from oneclaw_core.types.tool_groups import ToolGroupDefinition
+    from oneclaw_core.types.tools import ToolDefinition
 
 # A word of a name says more than one of a description.
 _NAME_WEIGHT = 3

@@ -10,14 +10,13 @@ from oneclaw_core.outputs.form import OutputFaults, OutputForm
 from oneclaw_core.outputs.turn_output import output_mode, with_instruction
 from oneclaw_core.sessions.for_plugins import session_info
 from oneclaw_core.turn.state import Ask, SessionState, TurnState, show_nothing
+from oneclaw_core.turn.steps import record_unstored
 from oneclaw_core.turn.stream import Deadline
 from oneclaw_core.turn.turn_request import TurnRequest
-from oneclaw_core.turn.unstored import record_unstored
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.budget import SpendingLimits, TurnBudget
 from oneclaw_core.types.messages import Message, MessageType
-from oneclaw_core.types.model_requests import ModelRequest
-from oneclaw_core.types.output import Output
+from oneclaw_core.types.model_requests import ModelRequest, Output
 from oneclaw_core.types.tool_groups import ActiveTools
 
 if TYPE_CHECKING:

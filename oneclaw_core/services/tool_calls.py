@@ -12,7 +12,7 @@ from oneclaw_core.types.messages import ToolCall
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
-    from oneclaw_core.tools.client import ToolClient
+    from oneclaw_core.tools.calls.call import ToolClient
     from oneclaw_core.turn.state import TurnParts
     from oneclaw_core.turn.stream import TurnTracker
 

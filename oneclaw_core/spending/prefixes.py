@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.types.messages import Message
     from oneclaw_core.types.model_requests import ModelRequest
-    from oneclaw_core.types.tool_definition import ToolDefinition
+    from oneclaw_core.types.tools import ToolDefinition
 
 _HASH_BYTES = 8
 _MOST_LISTS = 8

@@ -11,7 +11,7 @@ from oneclaw_core.compaction.estimate import Estimator, text_tokens
 from oneclaw_core.errors import SpendingLimitError, StoreError
 from oneclaw_core.models.adapted import loading_of
 from oneclaw_core.spending.prefixes import CachePrefixes
-from oneclaw_core.turn.unstored import usage_event
+from oneclaw_core.turn.steps import usage_event
 from oneclaw_core.types.budget import Spending, start_of_day
 from oneclaw_core.types.messages import TokenUsage
 from oneclaw_core.types.model_requests import (

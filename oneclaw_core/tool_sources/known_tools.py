@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.contract.tool_source import KnownTool, SourceGroup, SourceTool
 from oneclaw_core.errors import OneClawError, PluginError, ToolDefinitionError, describe_error
 from oneclaw_core.plugins.plugin import PluginProblem
-from oneclaw_core.types.tool_definition import SelfRunningTool
 from oneclaw_core.types.tool_groups import ToolGroupDefinition
-from oneclaw_core.types.tools import ToolResult
+from oneclaw_core.types.tools import SelfRunningTool, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.plugin import Registration
     from oneclaw_core.tool_sources.published_tools import PublishedBySource, PublishedTools
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.types.tool_definition import Tool, ToolDefinition
+    from oneclaw_core.types.tools import Tool, ToolDefinition
 
 
 _FORMAT = 1

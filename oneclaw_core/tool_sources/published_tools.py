@@ -1,4 +1,4 @@
-"""Tools of tool sources in the registry: published in one step, in the order of the sources."""
+"""Tools of tool sources and of the program in the registry: published in one step, in the order of the sources."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.contract.tool_source import GroupTools, KnownTool, SourceGroup, SourceTool
 from oneclaw_core.errors import DuplicateToolError, PluginError, ToolDefinitionError, describe_error
-from oneclaw_core.plugins.plugin import SOURCE_HOOK, Plugin, PluginProblem
+from oneclaw_core.plugins.plugin import PROGRAM_PLUGIN, SOURCE_HOOK, Plugin, PluginProblem
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.tools.registry import RegisteredTool, UnreadGroup, definition_of
-from oneclaw_core.types.tool_definition import ToolDefinition, check_name
 from oneclaw_core.types.tool_groups import ToolGroupDefinition, generated_group_definition
-from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
+from oneclaw_core.types.tools import ToolDefinition, ToolSourceInfo, ToolSourceType, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
+    from oneclaw_core.plugins.catalog import Catalog
     from oneclaw_core.plugins.plugin import Registration
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.types.tool_definition import Tool
+    from oneclaw_core.types.tools import Tool
 
 
 class PublishedTools:
@@ -381,3 +381,23 @@ def _definition_of(each: SourceTool) -> ToolDefinition | None:
     except Exception:  # noqa: BLE001  # the same
         return None
     return definition if isinstance(definition, ToolDefinition) else None
+
+
+def add_program_tools(catalog: Catalog, tools: Iterable[Tool], group: str | ToolGroupDefinition | None) -> None:
+    """Register tools; see :meth:`oneclaw_core.OneClaw.add_tools`."""
+    registry = catalog.registry
+    plugin = next((each for each in catalog.plugins if each.name == PROGRAM_PLUGIN), None)
+    if plugin is None:
+        plugin = Plugin(PROGRAM_PLUGIN, target="the embedding program", has_own_loop=False)
+        catalog.plugins.append(plugin)
+    name = group.name if isinstance(group, ToolGroupDefinition) else group
+    for each in tools:
+        own_group = name or getattr(each, "group", None)
+        kind = ToolSourceType.TOOL_GROUP if own_group else ToolSourceType.PLUGIN
+        registry.register(each, ToolSourceInfo(kind, own_group, PROGRAM_PLUGIN))
+        plugin.tools.append(each.definition.name)
+        if isinstance(group, ToolGroupDefinition):
+            registry.register_group(group, PROGRAM_PLUGIN)
+        elif own_group and registry.get_group_definition(own_group) is None:
+            names = registry.get_tool_groups().get(own_group, [])
+            registry.register_group(generated_group_definition(own_group, names), PROGRAM_PLUGIN)

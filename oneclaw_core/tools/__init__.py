@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import ToolDefinitionError as ToolDefinitionError
     from oneclaw_core.manifests.manifest import ManifestProblem as ManifestProblem
     from oneclaw_core.types.kept_results import KeptResult as KeptResult
-    from oneclaw_core.types.tool_definition import ToolBehaviour as ToolBehaviour
     from oneclaw_core.types.tools import FileChange as FileChange
+    from oneclaw_core.types.tools import ToolBehaviour as ToolBehaviour
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.system.private_files import make_private_directory as make_private_directory
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.system.private_files import write_private as write_private
     from oneclaw_core.tools.context import MAX_TURN_DEPTH as MAX_TURN_DEPTH
     from oneclaw_core.tools.context import depth_within as depth_within
-    from oneclaw_core.tools.deferred_tool import FunctionTarget as FunctionTarget
+    from oneclaw_core.tools.invoke import FunctionTarget as FunctionTarget
     from oneclaw_core.types.text import INVISIBLE_CHARACTERS as INVISIBLE_CHARACTERS
     from oneclaw_core.types.text import clean_text as clean_text
     from oneclaw_core.types.text import printable as printable

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.files.paths import PathGuard
-    from oneclaw_core.tools.calls.services import RunningCall, ToolCalls
+    from oneclaw_core.tools.calls.running_call import RunningCall, ToolCalls
     from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.budget import TurnBudget
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Attachment, Message
-    from oneclaw_core.types.tool_definition import Act
+    from oneclaw_core.types.tools import Act
 
     FindResult = Callable[[str, str], Awaitable[Message | None]]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.system.threads import started_task
 from oneclaw_core.tools.calls.call import Call, Caller, InnerCallBegun, InnerCallEnded, ToolOutcome, ToolProgress
-from oneclaw_core.tools.calls.hooked import hooks_on
+from oneclaw_core.tools.calls.steps import hooks_on
 from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, requested_group
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from oneclaw_core.provenance.marks import CallOrigins
     from oneclaw_core.tools.calls.call import Handler
-    from oneclaw_core.tools.calls.hooks import PluginsOfCalls
+    from oneclaw_core.tools.calls.steps import PluginsOfCalls
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.messages import ToolCall
-    from oneclaw_core.types.tool_definition import Act
+    from oneclaw_core.types.tools import Act
 
     Arrival = ToolOutcome | ToolProgress | InnerCallBegun | InnerCallEnded
     _Arrivals = asyncio.Queue[Arrival | Exception]

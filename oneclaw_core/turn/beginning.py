@@ -6,23 +6,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.contract.arguments import CommandUse, SessionInfo, TurnInfo
-from oneclaw_core.errors import NotFoundError
+from oneclaw_core.errors import DuplicateToolError, NotFoundError, UsageError
+from oneclaw_core.plugins.plugin import PROGRAM_PLUGIN
 from oneclaw_core.sessions.background import BACKGROUND_SETTING
 from oneclaw_core.sessions.conversations import shortened
 from oneclaw_core.sessions.for_plugins import session_info
 from oneclaw_core.sessions.sessions import new_id
+from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry, definition_of
 from oneclaw_core.turn.call_records import INTERRUPTED
-from oneclaw_core.turn.own_tools import tools_of_turn
 from oneclaw_core.turn.state import SessionState, TurnState
 from oneclaw_core.turn.stream import Deadline
 from oneclaw_core.turn.turn_hooks import TurnHooks, marked_context
 from oneclaw_core.types.budget import SpendingLimits, TurnBudget
 from oneclaw_core.types.messages import Message, MessageType
 from oneclaw_core.types.provenance import Mark, MarkKind
-from oneclaw_core.types.tools import ToolSelection
+from oneclaw_core.types.tools import ToolSelection, ToolSourceInfo, ToolSourceType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AsyncExitStack
 
     from oneclaw_core.config.core_settings import Settings
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from oneclaw_core.turn.turn_request import TurnRequest
     from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.events import TurnEvent
+    from oneclaw_core.types.tools import Tool
 
 
 async def resolve(parts: TurnParts, request: TurnRequest) -> tuple[TurnState, TurnSetup]:
@@ -255,3 +257,29 @@ def use(turn: TurnState, start: TurnStart) -> None:
     turn.parts.choices.use_start(start)
     turn.session.load(start)
     turn.deadline = Deadline(turn.settings.turn_deadline_seconds)
+
+
+OF_TURN = ToolSourceInfo(ToolSourceType.PLUGIN, plugin=PROGRAM_PLUGIN)
+
+
+def tools_of_turn(given: Iterable[Tool], registry: ToolRegistry) -> Mapping[str, RegisteredTool]:
+    """Return the tools of a turn by their names, in the order in which they were given.
+
+    Raises:
+        UsageError: they are no list.
+        ToolDefinitionError: one is no tool.
+        DuplicateToolError: the name of one is taken.
+    """
+    try:
+        tools = tuple(given)
+    except TypeError:
+        raise UsageError(f"tools must be a list of tools, not {type(given).__name__}") from None
+    found: dict[str, RegisteredTool] = {}
+    for tool in tools:
+        definition = definition_of(tool)
+        name = definition.name
+        if name in found or registry.find(name, reads=False) is not None:
+            holder = "given twice" if name in found else "there already"
+            raise DuplicateToolError(f"a tool named {name!r} is {holder}: give the tool of this turn another name")
+        found[name] = RegisteredTool(tool, definition, OF_TURN)
+    return found

@@ -5,12 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from oneclaw_core.files.views import FileViews
-from oneclaw_core.turn.ending import Ending
-from oneclaw_core.turn.prompt import TurnPrompt
-from oneclaw_core.turn.request import model_request, shown_history, with_summary
+from oneclaw_core.turn.request import TurnPrompt, model_request, shown_history, with_summary
 from oneclaw_core.types.messages import Message, MessageType
 from oneclaw_core.types.provenance import Provenance
 from oneclaw_core.types.tool_groups import restore_loaded_groups
@@ -23,24 +21,123 @@ if TYPE_CHECKING:
     from oneclaw_core.permissions.policy import People
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.sessions.background import Background
+    from oneclaw_core.sessions.settings import UserStates
     from oneclaw_core.sessions.store import Store
-    from oneclaw_core.sessions.turns import TurnStart
+    from oneclaw_core.sessions.turns import TurnSetup, TurnStart
     from oneclaw_core.sessions.usage import UsageRecord
     from oneclaw_core.tool_sources.tool_sources import ToolSources
     from oneclaw_core.tools.executor import ToolExecutor
     from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry
     from oneclaw_core.turn.model import ChosenModel, Models
-    from oneclaw_core.turn.needs import Choices, Prompts
     from oneclaw_core.turn.stream import Deadline, Emit
     from oneclaw_core.turn.turn_hooks import TurnHooks
     from oneclaw_core.turn.turn_request import TurnRequest
     from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.budget import TurnBudget
-    from oneclaw_core.types.events import TurnEvent
+    from oneclaw_core.types.events import TurnEvent, TurnFinishedEvent
     from oneclaw_core.types.messages import ToolCall
     from oneclaw_core.types.model_requests import ModelEvent, ModelRequest, ModelResponse
     from oneclaw_core.types.steps import Handler
     from oneclaw_core.types.tool_groups import ActiveTools
+
+
+class Choices(Protocol):
+    """The choices of the user, which another process may change at any time."""
+
+    def read(self, setup: TurnSetup) -> Settings:
+        """Read the settings of OneClaw for a turn."""
+        ...
+
+    def use_setup(self, setup: TurnSetup) -> None:
+        """Use what is stored as a turn is resolved."""
+        ...
+
+    def use_start(self, start: TurnStart) -> None:
+        """Use what is stored as a turn begins."""
+        ...
+
+    def use(self, states: UserStates) -> None:
+        """Use what is stored by now."""
+        ...
+
+    async def refresh(self) -> UserStates:
+        """Read what is stored by now, use it, and return it."""
+        ...
+
+
+class Prompts(Protocol):
+    """The system prompts of sessions."""
+
+    async def of(
+        self, session: SessionInfo, agent: Agent, *, is_new: bool = False, is_cached: bool = True
+    ) -> TurnPrompt:
+        """Return the system prompt of a session, and what has changed since the session was told last.
+
+        Args:
+            session: whose lock the caller holds, unless it only looks.
+            agent: with its toolset for this turn.
+            is_new: True for a prompt of now instead of the stored one.
+            is_cached: True if the model's service may have the session's prompt in a cache.
+        """
+        ...
+
+
+class Ending:
+    """The end of a turn: an answer that calls no tool, and its text. A feature can want something else.
+
+    Attributes:
+        tool: a call of it ends the turn, behind all other calls of its answer; ``None`` for none.
+    """
+
+    tool: RegisteredTool | None = None
+
+    def begin(self, message: Message) -> None:
+        """Note the message of the user that the turn answers, as it is stored."""
+
+    def asked(self, request: ModelRequest, model: ChosenModel) -> ModelRequest:
+        """Return a request of the turn that asks its model for the end."""
+        return request
+
+    def retry_of(self, response: ModelResponse, *, is_last: bool) -> Message | None:
+        """Return what tells a model to answer once more; ``None`` if its answer is taken.
+
+        Args:
+            response: an answer without calls.
+            is_last: True if the model is not asked again.
+        """
+        return None
+
+    def kept(self, entries: list[Message], *, is_retried: bool = False) -> list[Message]:
+        """Return entries of the history as they are stored.
+
+        Args:
+            entries: an answer with its calls, or results of calls.
+            is_retried: True if the model is told to answer once more.
+        """
+        return entries
+
+    def check(self) -> None:
+        """Refuse the answer that was taken, once it is stored.
+
+        Raises:
+            TurnError: it is not what the turn was to end with.
+        """
+
+    def text_given(self, results: Sequence[Message]) -> str | None:
+        """Return the text that the calls of an answer have ended the turn with; ``None`` if it goes on.
+
+        Args:
+            results: of the calls, in their order.
+
+        Raises:
+            TurnError: the model has tried often enough.
+        """
+        return None
+
+    def finished(self, event: TurnFinishedEvent) -> TurnFinishedEvent:
+        """Return the last event of the turn."""
+        return event
+
 
 # No coroutine function: an answer has thousands of pieces.
 Show = Callable[["ModelEvent"], Awaitable[None] | None]

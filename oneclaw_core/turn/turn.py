@@ -7,6 +7,7 @@ Flow"; RFC-040, step 4; RFC-044.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +16,18 @@ from oneclaw_core.providers.base import TEXT_CALLS_REMEDY
 from oneclaw_core.tools.calls.call import Caller, InnerCallBegun, InnerCallEnded, ToolOutcome, ToolProgress
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.turn.call_records import INTERRUPTED, CallRecords
-from oneclaw_core.turn.meanwhile import take_news, take_steering
 from oneclaw_core.turn.progress import CUT_OFF, ProgressGuard
 from oneclaw_core.turn.state import Answer, Ask
+from oneclaw_core.turn.steps import usage_event
 from oneclaw_core.turn.stream import closing
-from oneclaw_core.turn.unstored import usage_event
+from oneclaw_core.turn.turn_hooks import marked_context
 from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.events import (
     GroupLoadedEvent,
     NoticeEvent,
     ReasoningEvent,
     RetryEvent,
+    SteeredEvent,
     TextEvent,
     TextWithdrawnEvent,
     ToolCallEvent,
@@ -33,7 +35,7 @@ from oneclaw_core.types.events import (
     ToolResultEvent,
     TurnFinishedEvent,
 )
-from oneclaw_core.types.messages import MessageType, ToolCall
+from oneclaw_core.types.messages import Message, MessageType, ToolCall
 from oneclaw_core.types.model_requests import (
     ModelRequest,
     ModelResponse,
@@ -50,7 +52,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core.turn.state import TurnState
     from oneclaw_core.types.events import TurnEvent
-    from oneclaw_core.types.messages import Message
     from oneclaw_core.types.model_requests import ModelEvent
 
 # A step builds what is sent: which tools and messages that are depends on the model that answers.
@@ -331,3 +332,43 @@ def readable(arguments: str) -> Any:
         return parse_arguments(arguments)
     except ArgumentsError:
         return arguments
+
+
+async def take_steering(turn: TurnState, steering: list[str]) -> None:
+    """Store the messages that the user sent meanwhile behind the results, as any message of the user is stored.
+
+    They are removed once they are stored, so that none is lost with a turn that fails.
+
+    Raises:
+        TurnRefusedError: a gate refuses one.
+    """
+    texts = tuple(steering)
+    if turn.hooks is not None:
+        for text in texts:
+            await turn.hooks.check(text)
+    messages = [Message(type=MessageType.USER, content=text) for text in texts]
+
+    async def keep() -> None:
+        turn.session.history += await turn.store.append(turn.session_id, messages)
+        del steering[: len(texts)]
+
+    keeping = asyncio.ensure_future(keep())
+    try:
+        await asyncio.shield(keeping)
+    except asyncio.CancelledError:
+        await asyncio.wait({keeping})  # what is stored must not be sent again
+        raise
+    for text in texts:
+        await turn.emit(SteeredEvent(text))
+
+
+async def take_news(turn: TurnState) -> None:
+    """Tell the model, behind the results, what has ended in the background."""
+    background = turn.parts.background
+    if turn.session_id not in background.untold:
+        return
+    news, told = await background.news_for(turn.session_id, await turn.store.settings())
+    if news:
+        message = Message(type=MessageType.USER, content=marked_context("oneclaw", news))
+        turn.session.history += await turn.store.append(turn.session_id, [message])
+        await background.told(told)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.model_object import ModelObject
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.types.agents import AgentLimits, ReasoningLevel
-    from oneclaw_core.types.tool_definition import Tool
+    from oneclaw_core.types.tools import Tool
     from oneclaw_core.types.user_question import UserAsker
 
 

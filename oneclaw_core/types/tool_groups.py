@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from oneclaw_core.errors import ToolDefinitionError
-from oneclaw_core.types.permission_meanings import meaning_fault
-from oneclaw_core.types.tool_definition import ToolDefinition, check_name
+from oneclaw_core.types.permissions import meaning_fault
+from oneclaw_core.types.tools import ToolDefinition, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.types.visible_text import visible_lines
+from oneclaw_core.types.text import visible_lines
 
 MAX_QUESTION_CHARACTERS = 2_000
 MAX_CHOICES = 10

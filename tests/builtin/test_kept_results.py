@@ -13,8 +13,7 @@ from pytest_oneclaw import HomeUnderTest
 from oneclaw_core import ToolContext, ToolResult, ToolSelection, tool, untrusted
 from oneclaw_core.builtin.results import Wanted, read_result
 from oneclaw_core.testing.scripted import MODEL
-from oneclaw_core.types.kept_results import KeptResult, shown_of_result
-from oneclaw_core.types.previews import json_preview
+from oneclaw_core.types.kept_results import KeptResult, json_preview, shown_of_result
 from oneclaw_core.types.text import compact_json
 
 MAILS = [{"id": f"m{at}", "subject": f"Invoice {at}", "body": "Dear reader, " * 20} for at in range(40)]

@@ -6,7 +6,7 @@ import os
 import pytest
 from pseudo_terminal import PseudoTerminal
 
-from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
+from oneclaw_core.types.permissions import KNOWN_PERMISSIONS
 
 SHELF = """
     from importlib.resources import files

@@ -31,7 +31,7 @@ from oneclaw_core.permissions.requests import PermissionAnswer
 from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.providers import ModelEvent, ToolLoading
 from oneclaw_core.types.budget import SpendingLimits
-from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
+from oneclaw_core.types.permissions import KNOWN_PERMISSIONS
 
 pytestmark = pytest.mark.one_python
 

@@ -24,8 +24,8 @@ from oneclaw_core.errors import ProviderError
 from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.types.messages import StopReason
 from oneclaw_core.types.model_requests import ModelRequest, ModelResponse, ReasoningDelta, TextDelta, TextWithdrawn
-from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools
+from oneclaw_core.types.tools import ToolDefinition
 
 pytestmark = pytest.mark.one_python
 

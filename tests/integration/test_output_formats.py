@@ -223,7 +223,7 @@ def test_gemini_before_3_is_asked_natively_without_tools_alone():
 
     from oneclaw_core.providers import ModelRequest, ProviderConfig
     from oneclaw_core.tools import ActiveTools
-    from oneclaw_core.types.tool_definition import ToolDefinition
+    from oneclaw_core.types.tools import ToolDefinition
 
     provider = GeminiProvider(ProviderConfig("gemini", "gemini", api_key="k"))
     some = ActiveTools((ToolDefinition("t", "Does it."),))

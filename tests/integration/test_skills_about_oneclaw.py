@@ -23,7 +23,7 @@ from oneclaw_core.cli.main import command_line
 from oneclaw_core.manifests.manifest import load_manifest
 from oneclaw_core.system.home import find_home
 from oneclaw_core.tool_functions.function import tool
-from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
+from oneclaw_core.types.permissions import KNOWN_PERMISSIONS
 
 DATA = Path(oneclaw_skills.__file__).parent / "about_oneclaw"
 DETAILS = DATA / "create-tool-plugin" / "references" / "details.md"

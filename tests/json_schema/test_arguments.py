@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from oneclaw_core.json_schema import validation
 from oneclaw_core.json_schema.validation import argument_faults, compile_schema
 from oneclaw_core.types import arguments as reading
-from oneclaw_core.types import patterns
 from oneclaw_core.types.arguments import ArgumentsError, parse_arguments, without_absent
+from oneclaw_core.types.schema import boundless_property_pattern, is_quick
 
 pytestmark = pytest.mark.lowest_versions
 
@@ -207,7 +207,7 @@ def test_a_quick_expression_is_known_by_its_form():
         ("(?x)a", 1, False),
         ("(?ix)a", 1, False),
     ):
-        assert patterns.is_quick(pattern, length) is quick, (pattern, length)
+        assert is_quick(pattern, length) is quick, (pattern, length)
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # of sets that look like those of other languages
@@ -270,7 +270,7 @@ def test_the_fault_is_shown_with_the_text_around_it():
 
 
 def test_an_expression_for_names_has_to_be_quick():
-    find = patterns.boundless_property_pattern
+    find = boundless_property_pattern
     endless = {"patternProperties": {"^a$": {}, "(a+)+": {}}}
     assert (
         find({"type": "object"}) is find({"patternProperties": {"^a+$": {}}}) is find({"patternProperties": 7}) is None

@@ -226,7 +226,7 @@ def test_what_the_entry_of_a_plugin_depends_on(tmp_path, monkeypatch):
 def test_the_builtin_tools_depend_on_their_package_alone():
     builtin = next(each for each in installed.find_installed() if each.is_builtin)
     assert builtin.tree.endswith("oneclaw_core/builtin")
-    assert builtin.files[-1].endswith("oneclaw_core/tools/load_tool_group.py")
+    assert builtin.files[-1].endswith("oneclaw_core/tools/group_tools.py")
     assert builtin.files[-2].endswith("oneclaw_core/builtin/__init__.py")
 
 

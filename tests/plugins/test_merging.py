@@ -14,7 +14,7 @@ from oneclaw_core.plugins.catalog import Catalog
 from oneclaw_core.plugins.lazy_tool import LazyTool
 from oneclaw_core.plugins.plugin import Loaded, Plugin, PluginProblem, PluginSkill, Registration
 from oneclaw_core.providers.known import PreconfiguredProvider
-from oneclaw_core.tool_sources.program_tools import add_program_tools
+from oneclaw_core.tool_sources.published_tools import add_program_tools
 from oneclaw_core.tools import ToolBehaviour
 
 
@@ -232,7 +232,7 @@ def test_what_groups_say_about_permissions_is_looked_at():
         "it says what 'post.send' means, which none of its tools declares and none of its groups is named after; this "
         "is ignored, but for its own tools"
     )
-    from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
+    from oneclaw_core.types.permissions import KNOWN_PERMISSIONS
 
     known = sorted(KNOWN_PERMISSIONS)[0]
     given = record()

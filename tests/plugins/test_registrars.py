@@ -22,7 +22,7 @@ from oneclaw_core.plugins.registrars import (
     ToolRegistrar,
     TriggerRegistrar,
 )
-from oneclaw_core.tools.deferred_tool import FunctionTarget
+from oneclaw_core.tools.invoke import FunctionTarget
 from oneclaw_core.tools.registry import ToolRegistry
 
 PLACE = "acme.things:thing"

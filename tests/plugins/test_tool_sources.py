@@ -28,7 +28,7 @@ from oneclaw_core.tool_sources import tool_sources
 from oneclaw_core.tool_sources.known_tools import list_sources
 from oneclaw_core.tool_sources.published_tools import PublishedTools
 from oneclaw_core.tool_sources.tool_sources import ToolSources
-from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
+from oneclaw_core.tools.group_tools import LoadToolGroupTool
 from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
 
 

@@ -17,7 +17,7 @@ from oneclaw_core.http_providers.wire import (
     unique_call_id,
 )
 from oneclaw_core.types.text import compact_json
-from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tools import ToolDefinition
 
 FIND, READ = ToolDefinition("find", "Finds."), ToolDefinition("read", "Reads.")
 

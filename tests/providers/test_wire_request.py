@@ -12,8 +12,8 @@ from provider_session import Service, hello
 
 from oneclaw_core.errors import ProviderError
 from oneclaw_core.providers.base import ProviderConfig, wire_request
-from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools
+from oneclaw_core.types.tools import ToolDefinition
 
 KEY = "sk-0123456789"
 REQUEST = hello(

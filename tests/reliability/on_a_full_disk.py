@@ -21,7 +21,7 @@ from audit import faults_of, faults_of_file
 from oneclaw_core import OneClaw
 from oneclaw_core.cli.main import main
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.turn import store_retry
+from oneclaw_core.turn import call_records
 
 SESSION = "story"
 DISK_KILOBYTES = 4_096
@@ -153,6 +153,6 @@ def readonly(disk):
 
 
 if __name__ == "__main__":
-    store_retry.STORE_RETRY_SECONDS = 0.1
+    call_records.STORE_RETRY_SECONDS = 0.1
     mount_point, kind = Path(sys.argv[1]), sys.argv[2]
     sys.stdout.write(json.dumps({"full": full, "readonly": readonly, "limited": limited}[kind](mount_point)))

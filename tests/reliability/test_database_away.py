@@ -14,7 +14,7 @@ from oneclaw_core import MessageType, ToolCall, ToolContext, tool
 from oneclaw_core.errors import StoreUnavailableError
 from oneclaw_core.providers import ModelResponse
 from oneclaw_core.sessions import sqlite_backend
-from oneclaw_core.turn import store_retry
+from oneclaw_core.turn import call_records
 
 pytestmark = pytest.mark.one_python
 
@@ -67,7 +67,7 @@ def outage(database_environ, tmp_path, monkeypatch, request):
 
 @pytest.mark.parametrize("what", ["a permission", "the marks of a file"])
 def test_away_while_something_is_recorded_for_a_call(tmp_path, database_environ, outage, monkeypatch, what):
-    monkeypatch.setattr(store_retry, "STORE_RETRY_SECONDS", 30)
+    monkeypatch.setattr(call_records, "STORE_RETRY_SECONDS", 30)
     timers, results = [], []
 
     async def answer(request):
@@ -106,7 +106,7 @@ def test_away_while_something_is_recorded_for_a_call(tmp_path, database_environ,
 @pytest.mark.parametrize("lasts", ["for a while", "permanently"])
 def test_away_in_the_middle_of_a_turn(tmp_path, database_environ, outage, monkeypatch, point, lasts):
     is_long = lasts == "permanently"
-    monkeypatch.setattr(store_retry, "STORE_RETRY_SECONDS", 0.2 if is_long else 30)
+    monkeypatch.setattr(call_records, "STORE_RETRY_SECONDS", 0.2 if is_long else 30)
     timers, ran = [], []
 
     def go_away():

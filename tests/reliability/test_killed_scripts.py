@@ -37,7 +37,7 @@ PRELOADED = [
     "oneclaw_core.sessions.sqlite_backend",
     "oneclaw_core.sessions.sqlite_search",
     "oneclaw_core.tool_functions.function",
-    "oneclaw_core.tool_sources.program_tools",
+    "oneclaw_core.tool_sources.published_tools",
     "oneclaw_core.turn.preview",
     "oneclaw_core.turn.turn",
     "oneclaw_core.wiring",

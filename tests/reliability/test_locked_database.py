@@ -13,7 +13,7 @@ from oneclaw_core import TokenUsage, ToolCall, tool
 from oneclaw_core.errors import StoreError
 from oneclaw_core.providers import ModelResponse
 from oneclaw_core.sessions import sqlite_backend
-from oneclaw_core.turn import store_retry
+from oneclaw_core.turn import call_records
 from oneclaw_core.types.messages import MessageType
 
 pytestmark = pytest.mark.one_python
@@ -43,7 +43,7 @@ class Lock:
 def impatient(monkeypatch):
     """No one waits ten seconds for the lock here."""
     monkeypatch.setattr(sqlite_backend, "BUSY_SECONDS", 0.05)
-    monkeypatch.setattr(store_retry, "STORE_RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(call_records, "STORE_RETRY_SECONDS", 0.1)
 
 
 def of_rounds(request):

@@ -15,8 +15,7 @@ from oneclaw_core import ToolDefinition, ToolResult
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.json_schema import validation as arguments_module
 from oneclaw_core.json_schema.validation import SearchTakesTooLongError, argument_faults, compile_schema, is_found
-from oneclaw_core.types.patterns import is_quick
-from oneclaw_core.types.schema import check_parameters_schema
+from oneclaw_core.types.schema import check_parameters_schema, is_quick
 
 pytestmark = pytest.mark.lowest_versions
 

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from oneclaw_core.errors import ToolDefinitionError
-from oneclaw_core.types.tool_definition import MAX_TIMEOUT_SECONDS, Tool, ToolDefinition
+from oneclaw_core.types.tools import MAX_TIMEOUT_SECONDS, Tool, ToolDefinition
 
 
 def define(**changes):

@@ -38,7 +38,7 @@ from oneclaw_core.tools.calls.call import Caller, ToolOutcome, ToolProgress
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.types.budget import TurnBudget
 from oneclaw_core.types.messages import Attachment
-from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
+from oneclaw_core.types.permissions import KNOWN_PERMISSIONS
 from oneclaw_core.types.provenance import Mark, MarkKind, Provenance
 from oneclaw_core.wiring import tool_executor
 
@@ -534,8 +534,8 @@ def test_what_is_too_long_to_be_kept_is_cut_and_says_so(bench, monkeypatch):
 
 
 def test_json_and_attachments_that_are_too_large_to_be_kept_are_an_error(bench, monkeypatch):
-    monkeypatch.setattr("oneclaw_core.tools.calls.answered.MAX_KEPT_CHARACTERS", 10)
-    monkeypatch.setattr("oneclaw_core.tools.calls.answered.MAX_KEPT_ATTACHMENT_BYTES", 3)
+    monkeypatch.setattr("oneclaw_core.tools.calls.steps.MAX_KEPT_CHARACTERS", 10)
+    monkeypatch.setattr("oneclaw_core.tools.calls.steps.MAX_KEPT_ATTACHMENT_BYTES", 3)
     attachments = [(Attachment("a.png", "image/png", b"12"),) * count for count in (1, 2)]
     values = iter(([1, 2, 3, 4], [1, 2, 3], *(ToolResult.success("", each) for each in attachments)))
     bench.add(run=lambda arguments, context: next(values))

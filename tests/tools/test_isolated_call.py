@@ -14,7 +14,7 @@ from oneclaw_core.files.paths import PathPermissionError
 from oneclaw_core.files.views import FileViews
 from oneclaw_core.process import isolated_call, isolation
 from oneclaw_core.process.isolation import MAX_ANSWER_BYTES, WorkerError
-from oneclaw_core.tools.deferred_tool import FunctionTarget
+from oneclaw_core.tools.invoke import FunctionTarget
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.provenance import FileState, Mark, MarkKind, UsedFile
 from oneclaw_core.types.tools import FileChange, ToolResult, ToolResultStatus

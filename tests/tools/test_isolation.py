@@ -17,7 +17,7 @@ from oneclaw_core.process.isolation import WorkerError, call_in_process
 from oneclaw_core.process.sandbox.landlock import landlock_version
 from oneclaw_core.tool_functions.function import tool
 from oneclaw_core.tools.context import ToolContext
-from oneclaw_core.tools.deferred_tool import FunctionTarget
+from oneclaw_core.tools.invoke import FunctionTarget
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, ToolResult
 
@@ -389,7 +389,7 @@ def test_another_isolation_is_refused():
 
 def test_the_process_of_a_call_imports_what_it_needs_without_asyncio():
     code = (
-        "import sys, oneclaw_core.process.isolated_call, oneclaw_core.tools.deferred_tool, oneclaw_core.files.paths; "
+        "import sys, oneclaw_core.process.isolated_call, oneclaw_core.tools.invoke, oneclaw_core.files.paths; "
         "print(sorted({'asyncio', 'pydantic', 'secrets', 'subprocess'} & {*sys.modules}))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,7 +8,7 @@ from oneclaw_core import UsageError
 from oneclaw_core.manifests import manifest as manifest_module
 from oneclaw_core.manifests.manifest import ManifestProblem, parse_group_manifest, parse_json, parse_manifest
 from oneclaw_core.tools import ToolBehaviour
-from oneclaw_core.types.permission_meanings import meaning_fault
+from oneclaw_core.types.permissions import meaning_fault
 
 FINE = {"name": "fine", "description": "Is fine.", "function": "run"}
 

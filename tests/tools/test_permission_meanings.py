@@ -30,8 +30,8 @@ from oneclaw_core.permissions.requests import PermissionAnswer, PermissionReques
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.tools import ToolDefinitionError
 from oneclaw_core.tools.calls.call import Caller
-from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
-from oneclaw_core.types.permission_meanings import (
+from oneclaw_core.tools.group_tools import LoadToolGroupTool
+from oneclaw_core.types.permissions import (
     KNOWN_PERMISSIONS,
     PermissionMeaning,
     is_permission_name,

@@ -25,9 +25,10 @@ from oneclaw_core.http import SignInNeededError
 from oneclaw_core.loops import blocking
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.tools import context
-from oneclaw_core.tools.calls import answered, clock, running
-from oneclaw_core.tools.calls.answered import execution_error, presentable
+from oneclaw_core.tools.calls import running, steps
+from oneclaw_core.tools.calls import running_call as services
 from oneclaw_core.tools.calls.call import Caller, ToolOutcome
+from oneclaw_core.tools.calls.steps import execution_error, presentable
 from oneclaw_core.tools.context import TurnScope, detached_context
 from oneclaw_core.types.budget import TurnBudget
 from oneclaw_core.types.messages import Attachment
@@ -424,7 +425,7 @@ def test_only_what_can_be_kept_is_a_result(monkeypatch):
         kind, text = error_of(presentable(result))
         assert kind == "execution_error"
         assert text.startswith(message)
-    monkeypatch.setattr(answered, "MAX_KEPT_ATTACHMENT_BYTES", 4)
+    monkeypatch.setattr(steps, "MAX_KEPT_ATTACHMENT_BYTES", 4)
     whole = ToolResult.success("", attachments=(Attachment("a", "t/p", b"12"), Attachment("b", "t/p", b"34")))
     assert presentable(whole) == whole
     large = replace(whole, attachments=(*whole.attachments, Attachment("c", "t/p", b"x" * 1234)))
@@ -432,7 +433,7 @@ def test_only_what_can_be_kept_is_a_result(monkeypatch):
         "execution_error",
         "The tool returned attachments of 1,238 bytes, and only 4 can be kept. Ask for fewer or smaller ones.",
     )
-    monkeypatch.setattr(answered, "MAX_KEPT_CHARACTERS", 1_001)
+    monkeypatch.setattr(steps, "MAX_KEPT_CHARACTERS", 1_001)
     assert presentable(ToolResult.success(["x" * 997])).is_success
     assert error_of(presentable(ToolResult.success(["x" * 1_998]))) == (
         "execution_error",
@@ -464,7 +465,7 @@ def test_an_exception_is_told_by_its_type_and_message():
 def test_a_tool_that_blocks_the_program_is_named(caplog, monkeypatch):
     hand = SimpleNamespace(now=100.0, monotonic=lambda: hand.now)
     monkeypatch.setattr(blocking, "time", hand)
-    monkeypatch.setattr(clock, "time", hand)
+    monkeypatch.setattr(services, "time", hand)
     seconds = blocking.HEARTBEAT_SECONDS
 
     async def work(given):

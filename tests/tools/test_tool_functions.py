@@ -12,13 +12,10 @@ from oneclaw_core import ToolContext, ToolResult, tool
 from oneclaw_core.errors import PluginError, ToolDefinitionError
 from oneclaw_core.files import PathGuard
 from oneclaw_core.tool_functions import parameters
-from oneclaw_core.tool_functions.docstring import parse_docstring
-from oneclaw_core.tool_functions.function import FunctionTool
-from oneclaw_core.tool_functions.parameters import _note_default, is_context_hint
-from oneclaw_core.tool_functions.tool_function import ToolFunction, as_tool_result
+from oneclaw_core.tool_functions.function import FunctionTool, ToolFunction, as_tool_result
+from oneclaw_core.tool_functions.parameters import _note_default, is_context_hint, parse_docstring
 from oneclaw_core.tools import ToolBehaviour
-from oneclaw_core.tools.deferred_tool import FunctionTarget
-from oneclaw_core.tools.invoke import invoke
+from oneclaw_core.tools.invoke import FunctionTarget, invoke
 
 
 def context(tmp_path=Path("/tmp")):

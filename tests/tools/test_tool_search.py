@@ -3,9 +3,9 @@
 import asyncio
 
 from oneclaw_core import LoadToolGroupTool, ToolDefinition, ToolGroupDefinition, ToolRegistry
-from oneclaw_core.builtin.find_tool_groups import FindToolGroupsTool
 from oneclaw_core.search.names import ToolIndex
-from oneclaw_core.tools.toolset import MAX_LISTED_GROUPS, MAX_UNLISTABLE_BYTES
+from oneclaw_core.tools.group_tools import FindToolGroupsTool
+from oneclaw_core.tools.registry import MAX_LISTED_GROUPS, MAX_UNLISTABLE_BYTES
 from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS
 from oneclaw_core.types.tools import ToolSelection, ToolSourceInfo, ToolSourceType
 

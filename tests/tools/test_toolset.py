@@ -16,12 +16,12 @@ from oneclaw_core import (
     ToolSourceInfo,
     ToolSourceType,
 )
-from oneclaw_core.builtin.find_tool_groups import FindToolGroupsTool
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.files import PathGuard
 from oneclaw_core.shipped.missing import missing_part
-from oneclaw_core.tools import toolset as toolset_module
-from oneclaw_core.tools.toolset import MAX_LISTED_GROUPS, build_system_prompt_with_tool_groups
+from oneclaw_core.tools import registry as toolset_module
+from oneclaw_core.tools.group_tools import FindToolGroupsTool
+from oneclaw_core.tools.registry import MAX_LISTED_GROUPS, build_system_prompt_with_tool_groups
 from oneclaw_core.types.tool_groups import generated_group_definition, one_line, requested_group
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from oneclaw_core.compaction.compacting import Compactor
 from oneclaw_core.spending.costs import Costs
-from oneclaw_core.turn.streamed import streamed
+from oneclaw_core.turn.steps import streamed
 from oneclaw_core.wiring import model_steps
 
 DOCS = Path(__file__).parents[2] / "docs" / "architecture.md"

@@ -29,13 +29,11 @@ from oneclaw_core.providers import ModelInfo, ModelRequest, ModelResponse, Provi
 from oneclaw_core.spending import costs
 from oneclaw_core.spending.costs import Costs
 from oneclaw_core.spending.prefixes import CachePrefixes
-from oneclaw_core.turn.built import built
 from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.turn.state import Ask, SessionState, TurnState
+from oneclaw_core.turn.steps import built, streamed, usage_event
 from oneclaw_core.turn.stream import Deadline
-from oneclaw_core.turn.streamed import streamed
 from oneclaw_core.turn.turn_request import TurnRequest
-from oneclaw_core.turn.unstored import usage_event
 from oneclaw_core.types.budget import Spending, SpendingLimits, TurnBudget
 from oneclaw_core.types.model_requests import (
     ArgumentsDelta,

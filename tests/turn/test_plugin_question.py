@@ -19,7 +19,7 @@ from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.spending.costs import Costs
 from oneclaw_core.turn.model import ChosenModel
-from oneclaw_core.turn.streamed import streamed
+from oneclaw_core.turn.steps import streamed
 from oneclaw_core.turn.turn_request import TurnRequest
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.steps import chain

@@ -16,15 +16,13 @@ from oneclaw_core.models.dispatcher import USE_TOOL, USE_TOOL_DEFINITION, dispat
 from oneclaw_core.prompts.kept import prompt_lists
 from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.turn.model import ChosenModel
-from oneclaw_core.turn.prompt import TOOL_GROUPS, TOOLS, TurnPrompt
-from oneclaw_core.turn.request import model_request, shown_history
+from oneclaw_core.turn.request import TOOL_GROUPS, TOOLS, TurnPrompt, model_request, shown_history
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.messages import Attachment, Message, MessageType, ToolCall, ToolCallStatus
 from oneclaw_core.types.model_requests import ModelInfo, ModelRequest, ModelResponse, ToolLoading
-from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
-from oneclaw_core.types.tools import ToolSelection
+from oneclaw_core.types.tools import ToolDefinition, ToolSelection
 
 OK, ERROR = ToolCallStatus.SUCCESS, ToolCallStatus.ERROR
 

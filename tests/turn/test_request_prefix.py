@@ -9,8 +9,8 @@ from typing import Any
 from oneclaw_core.spending.prefixes import CachePrefixes
 from oneclaw_core.types.messages import Message, MessageType
 from oneclaw_core.types.model_requests import ModelRequest
-from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
+from oneclaw_core.types.tools import ToolDefinition
 
 
 def definition(name: str, description: str = "does it", **parameters: Any) -> ToolDefinition:

@@ -5,15 +5,15 @@ import asyncio
 import pytest
 
 from oneclaw_core.errors import StoreUnavailableError
-from oneclaw_core.turn import store_retry
+from oneclaw_core.turn import call_records
 from oneclaw_core.turn.stream import Deadline
 
 
 @pytest.fixture
 def pauses(monkeypatch):
     """Make pauses short, and note what the user is told before each."""
-    monkeypatch.setattr(store_retry, "_FIRST_PAUSE_SECONDS", 0.01)
-    monkeypatch.setattr(store_retry, "_LONGEST_PAUSE_SECONDS", 0.04)
+    monkeypatch.setattr(call_records, "_FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(call_records, "_LONGEST_PAUSE_SECONDS", 0.04)
     return []
 
 
@@ -29,7 +29,7 @@ def write_after(pauses, failures, deadline_seconds=60.0):
         pauses.append((str(error), pause_seconds))
 
     first = StoreUnavailableError("away")
-    return asyncio.run(store_retry.retried(write, first, Deadline(deadline_seconds), tell))
+    return asyncio.run(call_records.retried(write, first, Deadline(deadline_seconds), tell))
 
 
 def test_the_write_is_repeated_after_longer_and_longer_pauses(pauses):
@@ -44,7 +44,7 @@ def test_the_first_pause_is_short():
 
 
 def test_after_a_while_the_last_error_is_raised(pauses, monkeypatch):
-    monkeypatch.setattr(store_retry, "STORE_RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(call_records, "STORE_RETRY_SECONDS", 0.1)
     with pytest.raises(StoreUnavailableError) as caught:
         write_after(pauses, 1_000)
     assert 0 < len(pauses) < 20

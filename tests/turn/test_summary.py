@@ -27,8 +27,8 @@ from oneclaw_core.compaction.summary import (
 from oneclaw_core.providers import ModelInfo, ModelResponse, ProviderConfig
 from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.types.model_requests import ModelRequest
-from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools
+from oneclaw_core.types.tools import ToolDefinition
 
 PLENTY = 10**6
 

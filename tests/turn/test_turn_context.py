@@ -16,7 +16,7 @@ from oneclaw_core.prompts.kept import Prompts
 from oneclaw_core.sessions.for_plugins import session_info
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.turn.beginning import turn_budget
-from oneclaw_core.turn.prompt import TurnPrompt
+from oneclaw_core.turn.request import TurnPrompt
 from oneclaw_core.turn.turn_request import TurnRequest, check_texts
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.budget import Spending, TurnBudget

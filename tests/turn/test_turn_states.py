@@ -41,7 +41,7 @@ from oneclaw_core.errors import (
 from oneclaw_core.providers import ModelResponse, TextDelta
 from oneclaw_core.providers.route import Route
 from oneclaw_core.tool_sources.tool_sources import ToolSources
-from oneclaw_core.turn import store_retry
+from oneclaw_core.turn import call_records
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.messages import StopReason, TokenUsage, ToolCall
 from oneclaw_core.types.model_requests import ReasoningDelta, RetryNotice, ToolLoading
@@ -231,7 +231,7 @@ def test_why_a_turn_ends_is_told_though_another_turn_has_the_session(stage):
 
 @pytest.mark.parametrize("kind", [StoreError, StoreUnavailableError])
 def test_results_that_are_not_stored_are_named(stage, kind, monkeypatch):
-    monkeypatch.setattr(store_retry, "STORE_RETRY_SECONDS", 0)
+    monkeypatch.setattr(call_records, "STORE_RETRY_SECONDS", 0)
 
     async def refuse(session_id, results):
         raise kind("the disk is full")
@@ -252,7 +252,7 @@ def test_results_that_are_not_stored_are_named(stage, kind, monkeypatch):
 
 @pytest.fixture
 def short_pauses(monkeypatch):
-    monkeypatch.setattr(store_retry, "_FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(call_records, "_FIRST_PAUSE_SECONDS", 0.001)
 
 
 def away_once(stage, name, *, is_done=False):

@@ -15,7 +15,7 @@ from oneclaw_core.plugins.plugin import (
     SOURCE_HOOK,
     TOOL_HOOK,
 )
-from oneclaw_core.types.permission_meanings import KNOWN_PERMISSIONS
+from oneclaw_core.types.permissions import KNOWN_PERMISSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NewType, Protocol
 
+from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.provenance import Mark, Provenance
 from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
 
@@ -13,15 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
     from oneclaw_core.files.views import FileViews
+    from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
     from oneclaw_core.provenance.marks import CallProvenance
-    from oneclaw_core.tools.calls.clock import CallClock
-    from oneclaw_core.tools.calls.hooks import CallHooks
+    from oneclaw_core.tools.calls.running_call import CallClock
+    from oneclaw_core.tools.calls.steps import CallHooks
     from oneclaw_core.tools.context import TurnScope
     from oneclaw_core.tools.registry import RegisteredTool
     from oneclaw_core.types.messages import ToolCall
     from oneclaw_core.types.permissions import PassingGrant
-    from oneclaw_core.types.tool_definition import Act
     from oneclaw_core.types.tool_groups import ActiveTools
+    from oneclaw_core.types.tools import Act
+    from oneclaw_core.types.user_question import UserAsker
 
 
 class ScriptRules(Protocol):
@@ -244,3 +247,30 @@ Run = Callable[[PermittedCall], Awaitable[ToolResult]]
 
 class NotAvailableError(Exception):
     """A permitted call cannot run, such as one of a plugin that does not start; the message is for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolClient:
+    """A client of tools, with who answers questions on its behalf.
+
+    Attributes:
+        name: in the log of permissions, such as ``mcp:laptop``.
+        agent: the name of the agent that the tools are called as.
+        selection: the tools that it may call.
+        is_read_only: True to refuse tools that may change something, as they are when they are called.
+        ask: asks for permissions; ``None`` where no one can be asked.
+        ask_user: asks questions of tools; ``None`` where no one can be asked.
+        shows_forms: True if ``ask_user`` takes questions with a form.
+        progress: called with the message of a running tool, and the fraction that is done if the tool says it.
+        provenance: where the text comes from that the client was given. Its calls add to it.
+    """
+
+    name: str
+    agent: str = GENERAL_ASSISTANT.name
+    selection: ToolSelection = ALL_TOOLS
+    ask: Callable[[PermissionRequest], Awaitable[PermissionAnswer]] | None = None
+    ask_user: UserAsker | None = None
+    progress: Callable[[str, float | None], Awaitable[None]] | None = None
+    provenance: Provenance = field(default_factory=Provenance)
+    is_read_only: bool = False
+    shows_forms: bool = False

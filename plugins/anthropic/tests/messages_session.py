@@ -9,12 +9,11 @@ from messages_stream import call, events, redacted, text, thinking
 from oneclaw_anthropic.answer import MessagesAnswer
 from oneclaw_anthropic.wire import RequestEncoder
 
-from oneclaw_core.tools.load_tool_group import LoadToolGroupTool
+from oneclaw_core.tools.group_tools import LoadToolGroupTool
 from oneclaw_core.tools.registry import ToolRegistry
 from oneclaw_core.types.model_requests import ModelRequest, ToolLoading
-from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ToolGroupDefinition, restore_loaded_groups
-from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
+from oneclaw_core.types.tools import ToolDefinition, ToolSourceInfo, ToolSourceType
 
 SERVER = "https://api.anthropic.com"
 MODEL = "claude-test"

@@ -16,7 +16,7 @@ from oneclaw_core.http_providers.answer import (
 )
 from oneclaw_core.types.messages import TokenUsage, ToolCall
 from oneclaw_core.types.model_requests import ReasoningDelta, TextDelta
-from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tools import ToolDefinition
 
 SERVER = "https://api.anthropic.com"
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}

@@ -21,8 +21,8 @@ from provider_session import Service, hello
 
 from oneclaw_core.errors import ProviderRequestError
 from oneclaw_core.types.model_requests import LoadingRefused, ModelRequest, ModelResponse, ToolLoading
-from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
+from oneclaw_core.types.tools import ToolDefinition
 
 INLINE = ToolLoading.INLINE
 MARK = {"type": "ephemeral"}

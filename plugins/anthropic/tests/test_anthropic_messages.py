@@ -29,8 +29,8 @@ from oneclaw_core.types.model_requests import (
     TextDelta,
     ToolLoading,
 )
-from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
+from oneclaw_core.types.tools import ToolDefinition
 
 KEY = "sk-ant-test-3141592653589793"
 MAIL = LoadedGroup("mail", (ToolDefinition("mail_find", "Finds."),))

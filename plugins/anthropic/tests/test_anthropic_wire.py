@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.model_requests import ModelRequest, ToolLoading
-from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
+from oneclaw_core.types.tools import ToolDefinition
 
 MARK = {"type": "ephemeral"}
 PNG_BLOCK = {

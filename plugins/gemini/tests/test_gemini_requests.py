@@ -21,8 +21,8 @@ from oneclaw_core.errors import (
 )
 from oneclaw_core.types.messages import StopReason, TokenUsage
 from oneclaw_core.types.model_requests import ModelInfo, ModelResponse, ReasoningDelta, RetryNotice, TextDelta
-from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools
+from oneclaw_core.types.tools import ToolDefinition
 
 KEY = "AIzaSyTest-3141592653589793"
 REQUEST = hello("gemini-3-pro")

@@ -15,8 +15,8 @@ from oneclaw_gemini.wire import GeminiEncoder
 from oneclaw_core.errors import ProviderRequestError
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.model_requests import ModelRequest
-from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
+from oneclaw_core.types.tools import ToolDefinition
 
 SERVER = "https://gemini.test"
 MODEL = "gemini-3-pro"

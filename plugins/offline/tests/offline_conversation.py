@@ -5,7 +5,7 @@ import json
 from offline_tools import CORE, GROUPS, LISTED
 from oneclaw_offline.rules import decide
 
-from oneclaw_core.tools.toolset import build_system_prompt_with_tool_groups
+from oneclaw_core.tools.registry import build_system_prompt_with_tool_groups
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.types.model_requests import ModelRequest
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup, ToolGroupDefinition

@@ -16,7 +16,7 @@ from offline_tools import (
     WEB_SEARCH,
 )
 
-from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tools import ToolDefinition
 
 
 class Sentence(NamedTuple):

@@ -1,6 +1,6 @@
 """Tools that the sentences of ``offline_sentences.py`` are for."""
 
-from oneclaw_core.types.tool_definition import ToolDefinition
+from oneclaw_core.types.tools import ToolDefinition
 
 
 def define(name, description, required=(), /, **properties):

@@ -20,8 +20,8 @@ from oneclaw_core.errors import ProviderRequestError
 from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
 from oneclaw_core.types.model_requests import ModelInfo, ModelRequest, ModelResponse, TextDelta
-from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools
+from oneclaw_core.types.tools import ToolDefinition
 
 # Far more than it takes; work that grows with the square of the length takes minutes.
 BOUND_SECONDS = 2

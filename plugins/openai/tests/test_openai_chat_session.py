@@ -11,8 +11,8 @@ from openai_types import chat_request
 from pydantic import ValidationError
 
 from oneclaw_core.types.model_requests import ModelRequest
-from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
+from oneclaw_core.types.tools import ToolDefinition
 
 OPENAI = "https://api.openai.com"
 LOCAL = "http://localhost:8000"

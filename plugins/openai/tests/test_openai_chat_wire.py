@@ -6,8 +6,8 @@ from history_entries import INTERRUPTED, PDF, PNG, assistant, call, failure, res
 from oneclaw_openai.chat_wire import RequestEncoder
 
 from oneclaw_core.types.model_requests import ModelRequest
-from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
+from oneclaw_core.types.tools import ToolDefinition
 
 SERVER = "http://localhost:8000"
 PNG_PART = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}

@@ -28,8 +28,8 @@ from oneclaw_core.types.model_requests import (
     RetryNotice,
     TextDelta,
 )
-from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
+from oneclaw_core.types.tools import ToolDefinition
 
 KEY = "sk-test-3141592653589793"
 HALF = named_events(stream(message("Hello"))[:3])

@@ -14,8 +14,8 @@ from responses_stream import reasoning, response
 
 from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.model_requests import ModelRequest, ToolLoading
-from oneclaw_core.types.tool_definition import ToolDefinition
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup, restore_loaded_groups
+from oneclaw_core.types.tools import ToolDefinition
 
 SERVER = "https://api.openai.com"
 

@@ -12,14 +12,13 @@ from oneclaw_core.app import OneClaw
 from oneclaw_core.config.providers import MODEL_SETTING, PROVIDER_SETTING
 from oneclaw_core.errors import OneClawError, ToolDefinitionError
 from oneclaw_core.installation.given_plugins import given_plugin
-from oneclaw_core.json_schema.result_checks import result_faults
-from oneclaw_core.manifests.manifest_tool import ManifestTool
+from oneclaw_core.json_schema.valid import result_faults
+from oneclaw_core.manifests.manifest import ManifestTool
 from oneclaw_core.plugins.lazy_tool import LazyTool
 from oneclaw_core.system.home import find_home
 from oneclaw_core.testing.scripted import MODEL, PROVIDER, ScriptedModel, ScriptedModelPlugin, ScriptedUser
 from oneclaw_core.tool_functions.function import FunctionTool
-from oneclaw_core.types.tool_definition import ToolDefinition
-from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
+from oneclaw_core.types.tools import ToolDefinition, ToolSourceInfo, ToolSourceType
 from pytest_oneclaw.assertions import CalledTool, TurnRecord
 from pytest_oneclaw.chosen_plugins import SCRIPTED_MODEL_PLUGIN, check_plugins, chosen_plugins
 from pytest_oneclaw.hook_events import call_hook
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.providers import ModelObject
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.types.tool_definition import Tool
-    from oneclaw_core.types.tools import ToolResult
+    from oneclaw_core.types.tools import Tool, ToolResult
 
 
 def tool_name(tool: Tool | object, registry: ToolRegistry) -> str:

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.files.paths import PathGuard
 from oneclaw_core.permissions.asking import QuestionsOfPaths, fitting_answer
-from oneclaw_core.tools.calls.clock import CallClock
-from oneclaw_core.tools.calls.home_loop import HomeLoop
-from oneclaw_core.tools.calls.questions import Questions
-from oneclaw_core.tools.calls.services import RunningCall
+from oneclaw_core.tools.calls.running_call import CallClock, HomeLoop, Questions, RunningCall
 from oneclaw_core.tools.context import ToolContext
 
 if TYPE_CHECKING:
@@ -20,8 +17,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.files.trusted_directory import TrustedDirectory
     from oneclaw_core.permissions.requests import RequirePermission
-    from oneclaw_core.tools.calls.questions import AskUser
-    from oneclaw_core.tools.calls.services import ToolCalls
+    from oneclaw_core.tools.calls.running_call import AskUser, ToolCalls
     from oneclaw_core.types.user_question import UserQuestion
 
 

@@ -21,7 +21,7 @@ from pytest_oneclaw.chosen_plugins import chosen_plugins
 from pytest_oneclaw.web_server import WebServer, response
 
 from oneclaw_core import OneClaw, PermissionAnswer, ToolResultEvent
-from oneclaw_core.tools.calls.clock import CallClock
+from oneclaw_core.tools.calls.running_call import CallClock
 
 pytestmark = pytest.mark.lowest_versions
 

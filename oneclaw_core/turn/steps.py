@@ -1,16 +1,30 @@
-"""Ask the provider of a model, and show its answer as it comes."""
+"""The spine's steps of a request to a model, and the provider at their end."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import ProviderError, UnfinishedAnswerError
 from oneclaw_core.turn.state import Answer
 from oneclaw_core.turn.stream import closing
+from oneclaw_core.types.events import UsageEvent
 from oneclaw_core.types.model_requests import ModelResponse, ReasoningDelta, TextDelta
 
 if TYPE_CHECKING:
-    from oneclaw_core.turn.state import Ask
+    from oneclaw_core.sessions.usage import UsageRecord
+    from oneclaw_core.turn.state import Ask, TurnState
+    from oneclaw_core.types.steps import Handler
+
+
+async def built(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
+    """Build the request of a conversation: which tools and messages it has depends on the model that answers."""
+    if ask.purpose != "answer":
+        return await run(ask)
+    request = ask.turn.next_request()
+    if ask.added:
+        request = replace(request, messages=(*request.messages, *ask.added))
+    return await run(replace(ask, request=request))
 
 
 async def streamed(ask: Ask) -> Answer:
@@ -39,3 +53,15 @@ async def streamed(ask: Ask) -> Answer:
     if response is None:
         raise UnfinishedAnswerError(f"{model.full_name} ended its answer without saying so; try again")
     return Answer(response)
+
+
+def usage_event(usage: UsageRecord) -> UsageEvent:
+    """Return what a request used for the listener."""
+    return UsageEvent(f"{usage.provider}/{usage.model}", usage.usage, usage.cost)
+
+
+async def record_unstored(turn: TurnState, answer: Answer) -> None:
+    """Record the usage of an answer that does not enter the history."""
+    if answer.usage is not None:
+        await turn.store.record_usage(turn.session_id, answer.usage)
+        await turn.emit(usage_event(answer.usage))
