@@ -44,6 +44,7 @@ def allowed(oneclaw, install_plugin):
     return allowed
 
 
+@pytest.mark.long
 def test_a_grant_is_for_one_tool_and_a_denial_for_a_server(allowed, oneclaw, ok):
     assert allowed() == []
     for permission in ("mcp.github.search", "mcp.github.create-Issue", "mcp.files.remove"):

@@ -339,6 +339,7 @@ def test_whatever_can_be_a_key_comes_back_as_it_was(tmp_path_factory, key):
     assert store.get("lab") == key
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_more_keys_than_can_be_read_again_are_not_stored(store):
     key, names = "k" * MAX_KEY_CHARACTERS, [f"service_{number}" for number in range(200)]

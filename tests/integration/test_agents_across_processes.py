@@ -31,6 +31,7 @@ async def turn(claw):
             pass
 
 
+@pytest.mark.long
 def test_what_another_process_changes_holds_from_the_next_turn_on(tmp_path, database_environ):
     async def main(server):
         environ = {"OPENAI_BASE_URL": server.url, "ONECLAW_MODEL": "openai_compatible/test", **database_environ}

@@ -135,6 +135,7 @@ def test_the_message_that_begins_a_turn_outlives_a_kill_with_its_files(token):
     assert "image" in json.dumps(server.bodies[1]["messages"])
 
 
+@pytest.mark.long
 def test_a_message_that_was_stored_and_not_begun_is_said_by_the_next_process(token):
     async def store(claw):
         session = await claw.begin_session("trip")

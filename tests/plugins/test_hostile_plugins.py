@@ -134,6 +134,7 @@ def test_a_plugin_that_hangs_costs_the_limit_once(site, hanging, monkeypatch, ca
     assert len([each for each in caplog.records if "did not end" in each.getMessage()]) == 2
 
 
+@pytest.mark.long
 def test_a_program_has_a_subprocess_look_at_new_plugins(site, caplog):
     install(site, "good", GOOD)
     install(site, "hostile", KILLERS["exits"])

@@ -472,7 +472,7 @@ async def repeated(work, claw, start, calls):
 
 # In the normal form, one of the kinds that go the same way.
 # A turn with all its hooks has most of the others, and calls an async tool.
-ALWAYS = ("failing sync tool", "timed-out tool", "cancelled tool", "turn with all its hooks", "service")
+ALWAYS = ("timed-out tool", "turn with all its hooks", "service")
 
 
 @pytest.mark.parametrize(

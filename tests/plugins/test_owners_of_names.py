@@ -230,6 +230,7 @@ def test_a_later_package_does_not_take_a_tool_of_oneclaw(commands):
     assert "first one stays" not in json.dumps(plugins)
 
 
+@pytest.mark.long
 def test_each_command_says_who_has_a_name_and_keeps_its_document_clean(commands):
     commands.install("zz-first")
     commands.oneclaw("tools", "list")
@@ -401,6 +402,7 @@ def test_an_uninstalled_owner_gives_its_names_to_the_next(here):
     assert "belongs to mm-second" in causes(records["zz_first"])
 
 
+@pytest.mark.long
 def test_names_wait_for_an_owner_that_is_away_while_no_other_takes_them(here):
     here.install("zz-first")
     here.load()

@@ -67,6 +67,7 @@ def test_a_broken_link_beside_the_packages_hides_none_of_them(site, tmp_path, mo
     assert load()["good"].tools == ["good_tool"]
 
 
+@pytest.mark.long
 def test_another_package_does_not_have_the_known_ones_imported(site, imports):
     install(site, "good", NOTING)
     load()
@@ -82,6 +83,7 @@ def test_another_package_does_not_have_the_known_ones_imported(site, imports):
     assert "good" not in load()
 
 
+@pytest.mark.long
 def test_two_search_paths_of_one_environment_keep_what_each_finds(site, imports, tmp_path, monkeypatch):
     install(site, "good", NOTING)
     other = tmp_path / "other"

@@ -49,6 +49,7 @@ def wait_until(condition, what):
         time.sleep(0.01)
 
 
+@pytest.mark.long
 def test_each_call_gets_a_worker_that_has_served_no_other():
     async def two():
         return await call(), await call()

@@ -269,6 +269,7 @@ def test_every_command_says_in_a_line_what_is_wrong(whole_home, tmp_path, monkey
     assert path.read_bytes() == before
 
 
+@pytest.mark.long
 def test_a_damaged_database_is_not_copied_as_if_it_were_whole(whole_home, tmp_path):
     content = (whole_home / "oneclaw.db").read_bytes()
     chance = random.Random(4)

@@ -197,11 +197,13 @@ def test_answers_that_make_no_sense(trial, wire, share, is_long):
     trial(wire, [*misbehaviours.answers(wire)[:: 1 if is_long else 3], *share(wire, misbehaviours.strange_calls(wire))])
 
 
+@pytest.mark.long
 @formats(4, 1)
 def test_responses_that_are_wrong_around_the_answer(trial, wire, share):
     trial(wire, share(wire, misbehaviours.transport(wire)))
 
 
+@pytest.mark.long
 @formats(4, 2)
 def test_every_status(trial, wire, share, is_long):
     cases = share(wire, misbehaviours.statuses(wire))

@@ -63,6 +63,7 @@ def test_no_arguments_bring_a_tool_down_or_hold_anybody_up(oneclaw_factory, capl
     assert oneclaw.user.asked == []
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_ten_megabytes_in_one_argument_are_written_or_refused(oneclaw_factory, oneclaw_home):
     oneclaw = oneclaw_factory(("shell", "web"))

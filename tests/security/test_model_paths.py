@@ -174,6 +174,7 @@ def test_no_path_leads_outside(oneclaw_factory, oneclaw_home, tmp_path, places, 
     assert files_outside(tmp_path, oneclaw_home) == before
 
 
+@pytest.mark.long
 def test_a_file_that_becomes_a_link_at_any_moment_leads_nowhere(oneclaw_factory, oneclaw_project, tmp_path):
     oneclaw = oneclaw_factory(())
     (tmp_path / "secret.txt").write_text(SECRET)

@@ -104,6 +104,7 @@ def test_a_call_that_fails_over_and_over_is_not_run_without_end(oneclaw_factory)
     assert oneclaw.model.requests[-1].tools.names == set()
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_thousand_calls_at_once_are_all_answered(oneclaw_factory):
     oneclaw = oneclaw_factory(())

@@ -33,7 +33,7 @@ def open_to_others(home):
 
 @pytest.fixture(
     params=[
-        pytest.param(0o022, id="umask 022"),
+        pytest.param(0o022, id="umask 022", marks=pytest.mark.long),
         pytest.param(0o000, id="umask 000"),
     ]
 )

@@ -373,6 +373,7 @@ def test_a_file_of_a_trusted_project_in_a_message_is_private_and_not_from_outsid
     assert [each.permission for each in claw.user.asked] == ["data.send"] * 2
 
 
+@pytest.mark.long
 def test_a_result_from_many_places_keeps_that_it_is_private(claw, web):
     for number in range(100):
         web.answers(f"/{number}", "x")

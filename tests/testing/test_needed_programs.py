@@ -38,6 +38,7 @@ def run(tmp_path):
     return run
 
 
+@pytest.mark.long
 def test_a_missing_program_is_named_once_with_the_number_of_its_tests(run):
     printed = run()
 

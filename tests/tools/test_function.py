@@ -817,6 +817,7 @@ def test_a_plain_function_that_wraps_an_async_one_is_awaited(context):
     assert execute(probe, {}, context).result == threading.main_thread().name
 
 
+@pytest.mark.long
 def test_threads_keep_nothing_of_a_call_alive(context):
     class Big:
         pass

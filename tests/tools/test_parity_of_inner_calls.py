@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 import pytest
+from how_long import some
 
 from oneclaw_core import Ask, Deny, ToolContext, ToolResult, ToolSelection, hookimpl, tool
 from oneclaw_core.types.messages import MessageType
@@ -187,7 +188,7 @@ def records(home, plugin, result):
     }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some(CASES, 3))
 def test_a_call_of_a_script_is_a_call_of_the_model(name, oneclaw_factory, tmp_path):
     case, found = CASES[name], []
     for is_inner in (False, True):

@@ -45,7 +45,7 @@ def play(stage, model, looked_at, is_any_disabled):
 
 
 @pytest.mark.parametrize("is_any_disabled", [False, True])
-@pytest.mark.parametrize(("groups", "tools_per_group"), [(2, 50), (200, 50)])
+@pytest.mark.parametrize(("groups", "tools_per_group"), [(2, 50), pytest.param(200, 50, marks=pytest.mark.long)])
 def test_a_turn_looks_once_at_one_tool_of_a_group_that_is_not_loaded(
     tmp_path, looked_at, groups, tools_per_group, is_any_disabled
 ):

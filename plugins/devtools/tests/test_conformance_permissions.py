@@ -46,6 +46,7 @@ def found(findings, check):
     return [each for each in findings if each["check"] == check]
 
 
+@pytest.mark.long
 def test_a_permission_that_no_one_explains_is_noted(oneclaw, install_shelf):
     install_shelf(required=("shelf.lend", "shelf.burn", "files.read"), permissions={"shelf.burn": "burn books"})
 

@@ -130,6 +130,7 @@ def test_a_file_that_is_no_wheel(tmp_path, content):
         find_subject(str(path), tmp_path / "unpacked")
 
 
+@pytest.mark.long
 def test_a_wheel_that_lacks_a_manifest(tmp_path):
     whole = make_wheel("short_description", tmp_path)
     part = tmp_path / "part-1.2-py3-none-any.whl"

@@ -77,6 +77,7 @@ def test_a_source_distribution_is_not_built_without_being_allowed_by_name(instal
     assert done.stdout.startswith("acme-tools 1.0 is installed\n")
 
 
+@pytest.mark.long
 def test_a_dependency_without_a_wheel_is_named(installation, source, wheels, ran):
     write_wheel(wheels, "acme-other", requires=["acme-tools"])
     done = installation.oneclaw("plugins", "install", "--yes", "acme-other")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 CALLS = 200
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("tool", "is_success"), some([("plain__echo", True), ("plain__fail", False)], 2))
 def test_calls_leave_no_objects(
     mcp_home: McpHome, caplog: pytest.LogCaptureFixture, tool: str, is_success: bool

@@ -59,6 +59,7 @@ def until_the_call_runs(home: Home) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", STOPPING)
 @pytest.mark.usefixtures("server")
 def test_gateway_on_standard_input_ends_on_a_signal(number: int, oneclaw_home: Home) -> None:

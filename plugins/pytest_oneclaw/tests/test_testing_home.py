@@ -191,6 +191,7 @@ def test_an_async_test_opens_the_home_itself(oneclaw, model):
     assert_tool_called(asyncio.run(test()), "greet", who="Ada")
 
 
+@pytest.mark.long
 def test_the_environment_of_whoever_runs_the_tests_is_kept_out(oneclaw_home, monkeypatch):
     environ = {name for name in os.environ if name.startswith("ONECLAW_")}
     assert environ == {"ONECLAW_HOME"}

@@ -78,6 +78,7 @@ def test_starting_pytest_imports_next_to_nothing(run, monkeypatch):
     result.assert_outcomes(passed=1)
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_plugins_are_chosen_in_the_configuration(run, pytester):
     pytester.makepyprojecttoml('[tool.pytest.ini_options]\noneclaw_plugins = ["builtin"]')

@@ -90,6 +90,7 @@ def test_what_cannot_be_copied_is_refused_and_nothing_is_written(oneclaw, tasks,
     assert (again[0], "has tasks already" in again[2]) == (2, True)
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_tasks_are_not_copied_while_a_worker_is_at_work(oneclaw, tasks, workers, tmp_path):
     oneclaw("tasks", "add", "Clock", "What time is it?", "--at", "09:00")

@@ -115,6 +115,7 @@ def test_an_entry_of_a_worker_that_is_gone_can_be_removed(database, engine_of):
     assert other.taken() == []
 
 
+@pytest.mark.long
 def test_a_worker_at_rest_has_not_imported_the_queue(home):
     import subprocess
 

@@ -240,6 +240,7 @@ def test_triggers_that_cannot_be_are_refused(home, capsys, words, message):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 def test_a_worker_does_a_task_when_a_file_changes_and_tells_the_agent(tasks, workers, tmp_path, capsys):
     path = tmp_path / "watched.txt"

@@ -175,6 +175,7 @@ def test_the_launchd_agent_is_a_property_list(odd):
     assert not LaunchdAgent(odd).is_ours(b"<plist/>")
 
 
+@pytest.mark.long
 def test_a_port_that_is_in_use_ends_it_with_one_message(tmp_path):
     notices = tmp_path / "notify"
     with (

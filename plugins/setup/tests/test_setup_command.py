@@ -116,6 +116,7 @@ def test_what_cannot_be_stored_as_a_whole_is_not_stored_in_part(oneclaw, ok, hom
     assert not (home / "keys.json").exists()
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 def test_mistakes_are_corrected_at_the_terminal(home, server):
     arguments = ("setup", "--provider", "own", "--base-url", "http://127.0.0.1:1/v1")
