@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from oneclaw_core.cli.input_lines import read_input_line as read_input_line
+    from oneclaw_core.cli.asking import read_input_line as read_input_line
     from oneclaw_core.cli.output import json_option as json_option
     from oneclaw_core.cli.output import print_json as print_json
     from oneclaw_core.cli.output import print_table as print_table
@@ -18,20 +18,22 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.channels.commands import chat_command_names as chat_command_names
     from oneclaw_core.cli.agents import agent_document as agent_document
+    from oneclaw_core.cli.asking import LineReader as LineReader
     from oneclaw_core.cli.asking import terminal_confirmer as terminal_confirmer
     from oneclaw_core.cli.catalog import HomeCatalog as HomeCatalog
     from oneclaw_core.cli.catalog import load_catalog as load_catalog
     from oneclaw_core.cli.catalog import not_found as not_found
-    from oneclaw_core.cli.confirming import confirm as confirm
-    from oneclaw_core.cli.confirming import yes_option as yes_option
-    from oneclaw_core.cli.input_lines import LineReader as LineReader
     from oneclaw_core.cli.main import check_commands as check_commands
+    from oneclaw_core.cli.models import warn_of_missing_prices as warn_of_missing_prices
     from oneclaw_core.cli.options import ConversationChoice as ConversationChoice
+    from oneclaw_core.cli.options import confirm as confirm
     from oneclaw_core.cli.options import conversation_options as conversation_options
     from oneclaw_core.cli.options import note_cut_off as note_cut_off
     from oneclaw_core.cli.options import note_missing_parts as note_missing_parts
+    from oneclaw_core.cli.options import open_asking as open_asking
     from oneclaw_core.cli.options import session_hint as session_hint
     from oneclaw_core.cli.options import stacked as stacked
+    from oneclaw_core.cli.options import yes_option as yes_option
     from oneclaw_core.cli.output import fitting_widths as fitting_widths
     from oneclaw_core.cli.output import has_no_room as has_no_room
     from oneclaw_core.cli.output import is_terminal as is_terminal
@@ -43,12 +45,15 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.cli.output import reserved_stdout as reserved_stdout
     from oneclaw_core.cli.output import styled as styled
     from oneclaw_core.cli.output import table_text as table_text
+    from oneclaw_core.cli.plugins import look_at_unpacked as look_at_unpacked
     from oneclaw_core.cli.prompt import request_document as request_document
+    from oneclaw_core.cli.providers import given_options as given_options
+    from oneclaw_core.cli.providers import service_options as service_options
+    from oneclaw_core.cli.providers import warn_of_environment as warn_of_environment
     from oneclaw_core.cli.rendering import EventLines as EventLines
     from oneclaw_core.cli.rendering import TurnView as TurnView
     from oneclaw_core.cli.rendering import cut_to_width as cut_to_width
     from oneclaw_core.cli.rendering import failures_as_events as failures_as_events
-    from oneclaw_core.cli.reviewing import look_at_unpacked as look_at_unpacked
     from oneclaw_core.cli.run import read_stdin as read_stdin
     from oneclaw_core.cli.running import with_configuration as with_configuration
     from oneclaw_core.cli.trust import forget_trust as forget_trust

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import json_option, print_json, print_listing, print_table, print_text, warn
+from oneclaw_core.cli.output import document_of, json_option, print_json, print_listing, print_table, print_text, warn
 from oneclaw_core.cli.running import with_configuration
 from oneclaw_core.types.tool_groups import one_line
 
@@ -31,16 +31,8 @@ def agents() -> None:
 def list_agents(as_json: bool) -> None:
     """List all agents, the built-in one first."""
     found = with_configuration(lambda changes: changes.agents.list(), is_read_only=True)
-    rows = (
-        (
-            agent.name,
-            agent.model or "default",
-            _selected(agent.selection),
-            one_line(agent.description, _DESCRIPTION_CHARACTERS),
-        )
-        for agent in found
-    )
-    print_listing(as_json, map(agent_document, found), ("name", "model", "tools", "description"), rows)
+    columns = ("name", "model", "tools", "description")
+    print_listing(as_json, map(agent_document, found), columns, map(_row, found))
 
 
 @agents.command("show")
@@ -59,12 +51,7 @@ def show(name: str, as_json: bool) -> None:
         warn(message)
     if as_json:
         documents = [
-            {
-                "name": each.name,
-                "description": each.description,
-                "group": group,
-                "required_permissions": list(each.required_permissions),
-            }
+            document_of(each, "name", "description") | {"group": group} | document_of(each, "required_permissions")
             for each, group in tools
         ]
         print_json(agent_document(agent) | {"available_tools": documents})
@@ -85,21 +72,18 @@ def show(name: str, as_json: bool) -> None:
     print_table(("tool", "group", "needs permission", "description"), rows)
 
 
+def _row(agent: Agent) -> tuple[str, ...]:
+    description = one_line(agent.description, _DESCRIPTION_CHARACTERS)
+    return agent.name, agent.model or "default", _selected(agent.selection), description
+
+
 def agent_document(agent: Agent) -> dict[str, Any]:
     """Describe an agent for JSON; ``null`` for its tools or groups means all."""
     tools, groups = agent.selection.tools, agent.selection.groups
     return {
-        "id": agent.id,
-        "name": agent.name,
-        "description": agent.description,
-        "system_prompt": agent.system_prompt,
-        "model": agent.model,
+        **document_of(agent, "id", "name", "description", "system_prompt", "model"),
         "parameters": dict(agent.parameters),
-        "limits": {
-            "max_tool_rounds": agent.limits.max_tool_rounds,
-            "turn_max_tokens": agent.limits.turn_max_tokens,
-            "turn_max_cost": agent.limits.turn_max_cost,
-        },
+        "limits": document_of(agent.limits, "max_tool_rounds", "turn_max_tokens", "turn_max_cost"),
         "tools": None if tools is None else sorted(tools),
         "groups": None if groups is None else sorted(groups),
         "built_in": agent.is_builtin,

@@ -1,16 +1,18 @@
-"""Asking the user for a permission, in the terminal."""
+"""Questions at the terminal: for a permission, and those of tools. Lines are read without a thread."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
+import termios
 import textwrap
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from oneclaw_core.cli.input_lines import LineReader
-from oneclaw_core.cli.output import coloured_changes, is_terminal, printable
-from oneclaw_core.permissions.approval import approval_question, question_text
+from oneclaw_core.cli.output import coloured_changes, is_terminal, printable, terminal_size, write_stderr
+from oneclaw_core.errors import UsageError
+from oneclaw_core.permissions.approval import approval_question, question_text, user_question_text
 from oneclaw_core.permissions.requests import PermissionAnswer
 
 if TYPE_CHECKING:
@@ -18,9 +20,71 @@ if TYPE_CHECKING:
 
     from oneclaw_core.permissions.approval import ApprovalQuestion
     from oneclaw_core.permissions.requests import PermissionRequest
+    from oneclaw_core.types.user_question import UserAsker, UserQuestion
 
-# Where the terminal does not tell its size.
-COLUMNS, ROWS = 80, 24
+MAX_LINE_BYTES = 10_000_000
+_PIECE_BYTES = 65_536
+
+
+class LineReader:
+    """Reads lines without a thread, which could not be stopped while it waits for input.
+
+    Args:
+        descriptor: of a terminal, pipe, socket or file; it stays open.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._received = bytearray()
+        self._is_at_end = False
+
+    async def read_line(self) -> str | None:
+        """Read one line, without its end.
+
+        Returns:
+            The line; ``None`` at the end of the input. Bytes that are no UTF-8 are replaced.
+
+        Raises:
+            UsageError: the line is longer than anybody writes, or has no end.
+        """
+        while b"\n" not in self._received and not self._is_at_end:
+            if len(self._received) > MAX_LINE_BYTES:
+                raise UsageError(f"a line of standard input is longer than {MAX_LINE_BYTES:,} bytes")
+            await self._wait()
+            try:
+                piece = os.read(self._descriptor, _PIECE_BYTES)
+            except OSError:  # the terminal is gone
+                piece = b""
+            self._is_at_end = not piece
+            self._received += piece
+        if not self._received:
+            return None
+        line, _, rest = bytes(self._received).partition(b"\n")
+        self._received = bytearray(rest)
+        return line.removesuffix(b"\r").decode("utf-8", "replace")
+
+    async def _wait(self) -> None:
+        loop = asyncio.get_running_loop()
+        readable = asyncio.Event()
+        try:
+            loop.add_reader(self._descriptor, readable.set)
+        except PermissionError:  # epoll's way to say that a file can always be read
+            return
+        try:
+            await readable.wait()
+        finally:
+            loop.remove_reader(self._descriptor)
+
+
+async def read_input_line() -> str | None:
+    """Read a line of standard input; ``None`` at its end, or if there is no standard input."""
+    try:
+        descriptor = sys.stdin.fileno()
+    except (AttributeError, OSError, ValueError):
+        return None
+    return await LineReader(descriptor).read_line()
+
+
 # What lasts needs its whole word, and Enter alone grants nothing: it may be meant for a message that is being typed.
 _ANSWERS = {
     "": PermissionAnswer.NO,
@@ -64,8 +128,8 @@ def terminal_confirmer(
 
     async def confirm(question: str) -> bool:
         async with giving_way():
-            discard_typed_ahead()
-            write(f"{coloured_changes(printable(question).rstrip(), sys.stderr)} [y/N] ")
+            _discard_typed_ahead()
+            write_stderr(f"{coloured_changes(printable(question).rstrip(), sys.stderr)} [y/N] ")
             line = await LineReader(sys.stdin.fileno()).read_line()
             return line is not None and line.strip().lower() in ("y", "yes")
 
@@ -73,66 +137,103 @@ def terminal_confirmer(
 
 
 async def _ask(question: ApprovalQuestion) -> PermissionAnswer:
-    discard_typed_ahead()
+    _discard_typed_ahead()
     lines = LineReader(sys.stdin.fileno())
     lasting = ", ".join(str(each) for each in _LASTING if each in question.answers)
     _write_question(question)
     while True:
         prompt = f"Allow once? [y/N], or a word: {lasting}, details:"
-        write("\n".join(textwrap.wrap(prompt, max(terminal_size()[0] - len(" never"), 20))) + " ")
+        write_stderr("\n".join(textwrap.wrap(prompt, max(terminal_size()[0] - len(" never"), 20))) + " ")
         line = await lines.read_line()
         if line is None:
-            write("\n")
+            write_stderr("\n")
             return PermissionAnswer.NO
         typed = line.strip().lower()
         if typed in ("d", "details"):
-            await show_in_parts(question_text(question, terminal_size()[0]), lines)
+            await _show_in_parts(question_text(question, terminal_size()[0]), lines)
             _write_question(question)
             continue
         answer = _ANSWERS.get(typed)
         if answer in question.answers:
             return answer
         hint = f"Please type y for this once, n for no, or a whole word: {lasting}, details. Enter means no."
-        write("\n".join(textwrap.wrap(hint, max(terminal_size()[0] - 1, 20))) + "\n")
+        write_stderr("\n".join(textwrap.wrap(hint, max(terminal_size()[0] - 1, 20))) + "\n")
 
 
 def _write_question(question: ApprovalQuestion) -> None:
     columns, rows = terminal_size()
-    write(coloured_changes(question_text(question, columns, rows), sys.stderr, bold=True) + "\n")
+    write_stderr(coloured_changes(question_text(question, columns, rows), sys.stderr, bold=True) + "\n")
 
 
-async def show_in_parts(text: str, lines: LineReader) -> None:
+def terminal_questioner(giving_way: Callable[[], AbstractAsyncContextManager[None]] = nullcontext) -> UserAsker | None:
+    """Return a function that asks a question; ``None`` where no one sits at a terminal."""
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        return None
+
+    async def ask(question: UserQuestion) -> str | None:
+        async with giving_way():
+            try:
+                return await _ask_of_tool(question)
+            except asyncio.CancelledError:
+                write_stderr("\n(the question is withdrawn)\n")
+                raise
+
+    return ask
+
+
+async def _ask_of_tool(question: UserQuestion) -> str | None:
+    _discard_typed_ahead()
+    lines = LineReader(sys.stdin.fileno())
+    is_whole = _write_tool_question(question)
+    while True:
+        write_stderr(_tool_prompt(question, is_whole=is_whole))
+        line = await lines.read_line()
+        if line is None or not line.strip():
+            write_stderr("\n" if line is None else "")
+            return None
+        if not is_whole and line.strip().lower() in ("d", "details"):
+            await _show_in_parts(user_question_text(question, terminal_size()[0]), lines)
+            is_whole = _write_tool_question(question)
+            continue
+        answer = question.answer_to(line)
+        if answer is not None:
+            return answer
+        write_stderr(f"Please type a number from 1 to {len(question.choices)}.\n")
+
+
+def _tool_prompt(question: UserQuestion, *, is_whole: bool) -> str:
+    ways = []
+    if question.choices:
+        ways.append("1" if len(question.choices) == 1 else f"1-{len(question.choices)}")
+    if question.allows_text or not question.choices:
+        ways.append("your own words")
+    details = "" if is_whole else ", d for details"
+    return f"Answer [{' or '.join(ways)}; Enter for none{details}]: "
+
+
+def _write_tool_question(question: UserQuestion) -> bool:
+    """Show a question; return True if all of it fits on the screen."""
+    columns, rows = terminal_size()
+    text = user_question_text(question, columns, rows)
+    write_stderr(text, "\n", bold=True)
+    return text == user_question_text(question, columns)
+
+
+async def _show_in_parts(text: str, lines: LineReader) -> None:
     """Show a text, as much as fits on the screen at a time."""
     _, rows = terminal_size()
     shown = text.split("\n")
     step = max(rows - 2, 5)
     for start in range(0, len(shown), step):
-        write("\n".join(shown[start : start + step]) + "\n")
+        write_stderr("\n".join(shown[start : start + step]) + "\n")
         left = len(shown) - start - step
         if left > 0:
-            write(f"-- {left:,} more rows: Enter shows them, q goes back -- ")
+            write_stderr(f"-- {left:,} more rows: Enter shows them, q goes back -- ")
             line = await lines.read_line()
             if line is None or line.strip().lower() == "q":
                 return
 
 
-def terminal_size() -> tuple[int, int]:
-    """Return columns and rows of the terminal."""
-    try:
-        columns, rows = os.get_terminal_size(sys.stderr.fileno())
-    except (OSError, ValueError):  # it is not a terminal any more
-        return COLUMNS, ROWS
-    return columns or COLUMNS, rows or ROWS
-
-
-def write(text: str) -> None:
-    """Write to standard error at once."""
-    sys.stderr.write(text)
-    sys.stderr.flush()
-
-
-def discard_typed_ahead() -> None:
+def _discard_typed_ahead() -> None:
     """Discard text typed before the question was shown; it is no answer."""
-    import termios
-
     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)

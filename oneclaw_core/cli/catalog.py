@@ -6,7 +6,7 @@ Those commands start many times a day and wait for nothing: nothing here imports
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import reserved_stdout, warn
@@ -89,17 +89,8 @@ def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
             published = PublishedTools(loaded.registry, loaded.plugins)
             list_sources(published, home.tool_sources, ListingContext(home.path, states.settings, os.environ), disabled)
     loaded.registry.set_disabled(states.disabled_tools, states.disabled_groups)
-    return HomeCatalog(
-        registry=loaded.registry,
-        provider_types=loaded.provider_types,
-        known_providers=loaded.known_providers,
-        plugins=loaded.plugins,
-        skills=loaded.skills,
-        names_error=loaded.names_error,
-        home=home,
-        states=states,
-        states_error=states_error,
-    )
+    brought = {each.name: getattr(loaded, each.name) for each in fields(Catalog)}
+    return HomeCatalog(**brought, home=home, states=states, states_error=states_error)
 
 
 def not_found(what: str, name: str, known: Iterable[str], listing: str) -> NotFoundError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,72 @@ from oneclaw_core.cli.output import printable_line, reserved_stdout, warn
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable
 
     from click.shell_completion import CompletionItem
 
-    from oneclaw_core.cli.plugin_commands import PluginCommand
+    from oneclaw_core.plugins.plugin import Plugin, Registration
+
+
+@dataclass(frozen=True, slots=True)
+class PluginCommand:
+    """A command, or an option of one, that a plugin registered.
+
+    Attributes:
+        record: the plugin.
+        registration: what it registered.
+    """
+
+    record: Plugin
+    registration: Registration
+
+    @property
+    def name(self) -> str:
+        """The name on the command line, without the parent's."""
+        return self.registration.name.rpartition(" ")[2]
+
+    @property
+    def is_option(self) -> bool:
+        """True for an option."""
+        return self.name.startswith("--")
+
+    @property
+    def summary(self) -> str:
+        """The line for ``--help``."""
+        return str(self.registration.options.get("help") or "")
+
+    @property
+    def is_hidden(self) -> bool:
+        """True if listings leave it out."""
+        return bool(self.registration.options.get("is_hidden"))
+
+
+def plugin_commands(
+    records: Iterable[Plugin], *, parent: str | None = None, taken: Collection[str] = ()
+) -> dict[str, PluginCommand]:
+    """Gather what plugins add to the program, or to one of its commands; a name that is taken is reported.
+
+    Args:
+        records: the plugins, in the order of loading; of two that add the same name, the first one's stays.
+        parent: the command, such as ``serve``; ``None`` for the program.
+        taken: names of the commands and options that there are without plugins.
+
+    Returns:
+        Commands and options, by name.
+    """
+    found: dict[str, PluginCommand] = {}
+    for record in records:
+        for registration in record.registrations:
+            if registration.hook != "register_commands" or registration.options.get("parent") != parent:
+                continue
+            command = PluginCommand(record, registration)
+            kind = "option" if command.is_option else "command"
+            if command.name in taken or command.name in found:
+                cause = f"the {kind} {command.name!r} is taken"
+                record.report("register_commands", cause, "use another name", check="names.command-taken")
+            else:
+                found[command.name] = command
+    return found
 
 
 class CommandGroup(click.Group):
@@ -74,7 +136,6 @@ class CommandGroup(click.Group):
         key = f"{__name__}.{self.name}"
         if key not in ctx.meta:
             from oneclaw_core.cli.catalog import load_catalog
-            from oneclaw_core.cli.plugin_commands import plugin_commands
 
             try:
                 # A command that needs the database says itself that it cannot be read.
@@ -136,19 +197,19 @@ def make_option(option: PluginCommand) -> click.Option:
     """Make the click option that a plugin registered; its value is passed under its name with ``_`` for ``-``."""
     options = option.registration.options
     type_name, default = options["type"], options["default"]
+    is_flag = type_name == "boolean"
+    bounds = options.get("minimum"), options.get("maximum")
+    option_type = _TYPES[type_name]
+    if bounds != (None, None):
+        option_type = click.IntRange(*bounds) if type_name == "integer" else click.FloatRange(*bounds)
     return click.Option(
         [option.name],
-        type=_range(options) if {"minimum", "maximum"} & options.keys() else _TYPES[type_name],
-        is_flag=type_name == "boolean",
-        default=bool(default) if type_name == "boolean" else default,
-        show_default=default is not None and type_name != "boolean",
+        type=option_type,
+        is_flag=is_flag,
+        default=bool(default) if is_flag else default,
+        show_default=default is not None and not is_flag,
         help=option.summary,
     )
-
-
-def _range(options: Mapping[str, Any]) -> click.IntRange | click.FloatRange:
-    bounds = options.get("minimum"), options.get("maximum")
-    return click.IntRange(*bounds) if options["type"] == "integer" else click.FloatRange(*bounds)
 
 
 def require_command(command: str) -> None:

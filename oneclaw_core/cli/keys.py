@@ -21,6 +21,7 @@ from oneclaw_core.config.setting_fields import secret_key, variable_of
 from oneclaw_core.errors import NotFoundError, UsageError
 from oneclaw_core.plugins.distributions import OUR_DISTRIBUTIONS, PROVIDER_PLUGINS
 from oneclaw_core.shipped.missing import keys_now, plugin_of, why_missing
+from oneclaw_core.system.home import find_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -108,17 +109,13 @@ def check_secret(text: str) -> str:
     if not secret:
         raise UsageError("the secret is empty: nothing is stored")
     if len(secret) > MAX_SECRET_CHARACTERS or not secret.isprintable():
-        raise UsageError(
-            f"that is not stored: a secret is one line of visible characters, {MAX_SECRET_CHARACTERS} at most"
-        )
+        what = f"a secret is one line of visible characters, {MAX_SECRET_CHARACTERS} at most"
+        raise UsageError(f"that is not stored: {what}")
     return secret
 
 
 _GOES_BEFORE = "and goes before the stored key as long as it is"
-_PLACES = {
-    KeySource.KEYRING: "in the system keyring",
-    KeySource.FILE: "in keys.json in the home, readable only by you",
-}
+_PLACES = {KeySource.KEYRING: "in the system keyring", KeySource.FILE: "in keys.json in the home, readable only by you"}
 
 
 @click.group(cls=CommandGroup)
@@ -178,17 +175,14 @@ def list_keys(as_json: bool) -> None:
     store = KeyStore(catalog.home, os.environ, catalog.known_providers)
     stored = store.stored()
     configs = Providers(catalog.states.settings, os.environ, catalog.known_providers)
-    documents = [
-        _document(name, catalog, store.known(name, is_from_environment=config.takes_environment_key), stored.get(name))
+    known = {
+        name: store.known(name, is_from_environment=config.takes_environment_key)
         for name, config in configs.items()
         if not config.is_local
-    ]
+    }
     # A provider may be gone and its key still be there.
-    documents += [
-        _document(name, catalog, store.known(name), place)
-        for name, place in stored.items()
-        if name not in configs and "." not in name
-    ]
+    known |= {name: store.known(name) for name in stored if name not in configs and "." not in name}
+    documents = [_document(name, keys, stored.get(name), catalog) for name, keys in known.items()]
     documents += [_secret_document(each, stored.get(each.stored_as)) for each in all_secrets(catalog, stored)]
     rows = ((_name(each), _shown_source(each), each["key_variable"]) for each in documents)
     print_listing(as_json, documents, ("name", "key", "variable"), rows)
@@ -202,8 +196,6 @@ def list_keys(as_json: bool) -> None:
 @click.option("--key", metavar="FINGERPRINT", help="Only this one of several keys, as oneclaw keys list shows it.")
 def remove(name: str, key: str | None) -> None:
     """Remove a provider's keys or the secret PLUGIN.NAME of a plugin."""
-    from oneclaw_core.system.home import find_home
-
     store = KeyStore(find_home(), os.environ)
     secrets = {shown_key(each): each for each in store.stored()}
     if name not in secrets:
@@ -257,7 +249,7 @@ def _shown_source(document: dict[str, Any]) -> str:
 
 
 def _document(
-    provider: str, catalog: HomeCatalog, keys: Sequence[KnownKey], stored: KeySource | None
+    provider: str, keys: Sequence[KnownKey], stored: KeySource | None, catalog: HomeCatalog
 ) -> dict[str, Any]:
     return {
         "provider": provider,

@@ -1,7 +1,4 @@
-"""Log records of one run of the program: all go to the log in the home, warnings to stderr as well.
-
-The standard library's own handlers are imported when there is something to log: most runs have nothing.
-"""
+"""Log records of one run of the program: all go to the log in the home, warnings to stderr as well."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import logging
 import os
 from contextlib import contextmanager
 from functools import cached_property
+from logging.handlers import RotatingFileHandler
 from typing import IO, TYPE_CHECKING
 
 from oneclaw_core.cli.output import warn
@@ -25,10 +23,9 @@ MAX_FILE_BYTES = 1_000_000
 OLD_FILES = 2
 
 _FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
-_log = logging.getLogger("oneclaw.cli")
 
 
-class HomeLog(logging.Handler):
+class HomeLog(RotatingFileHandler):
     """Appends to the log file, which is made, readable by its owner alone, when there is something to write.
 
     That the file cannot be written stops nothing.
@@ -37,9 +34,9 @@ class HomeLog(logging.Handler):
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(os.devnull, maxBytes=MAX_FILE_BYTES, backupCount=OLD_FILES, errors="replace", delay=True)
         self.works = True
-        self._file: logging.Handler | None = None
+        self.setFormatter(logging.Formatter(_FORMAT))
         self.addFilter(SecretFilter())
 
     @cached_property
@@ -56,50 +53,26 @@ class HomeLog(logging.Handler):
         """Write a record."""
         if not self.works or self.path is None:
             return
-        if record.levelno < logging.INFO and self._file is None and not self.path.parent.exists():
+        if record.levelno < logging.INFO and self.stream is None and not self.path.parent.exists():
             return  # details alone are no reason to make a home
         try:
-            if self._file is None:
-                self._file = self._open(self.path)
-            self._file.emit(record)
+            make_private_directory(self.path.parent)  # and the home itself, if it is not there yet
+            # Another process may have rotated it: what is written behind a file's name is soon deleted.
+            if self.stream is not None and not _is_at(self.stream, self.path):
+                self.stream.close()
+                self.stream = None  # opened by the base class
+            self.baseFilename = str(self.path)
+            super().emit(record)
         except OSError:
             self.works = False
 
-    def close(self) -> None:
-        """Close the file."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-        super().close()
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # the base class's name
+        """Log nothing more."""
+        self.works = False
 
-    def record_crash(self, error: BaseException) -> None:
-        """Write the traceback of an error that nothing expected."""
-        _log.error("unexpected %s", type(error).__name__, exc_info=error)
-
-    def _open(self, path: Path) -> logging.Handler:
-        from logging.handlers import RotatingFileHandler
-
-        log = self
-
-        class LogFile(RotatingFileHandler):
-            def _open(self) -> IO[str]:  # type: ignore[override]  # more particular than it needs
-                # Python's own way to set the mode of a new file; the handler closes it.
-                return open(self.baseFilename, self.mode, encoding="utf-8", errors="replace", opener=_private)
-
-            def emit(self, record: logging.LogRecord) -> None:
-                # Another process may have rotated it: what is written behind a file's name is soon deleted.
-                if self.stream is not None and not _is_at(self.stream, path):
-                    self.stream.close()
-                    self.stream = None  # opened by the base class
-                super().emit(record)
-
-            def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # the base class's name
-                log.works = False
-
-        make_private_directory(path.parent)  # and the home itself, if it is not there yet
-        file = LogFile(path, maxBytes=MAX_FILE_BYTES, backupCount=OLD_FILES, encoding="utf-8")
-        file.setFormatter(logging.Formatter(_FORMAT))
-        return file
+    def _open(self) -> IO[str]:  # type: ignore[override]  # more particular than it needs
+        # Python's own way to set the mode of a new file; the handler closes it.
+        return open(self.baseFilename, self.mode, encoding="utf-8", errors=self.errors, opener=_private)
 
 
 def _is_at(file: IO[str], path: Path) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import logging
 import os
 import sys
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import click
 
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.log import logging_to_home
-from oneclaw_core.cli.output import has_no_room, is_terminal, print_error
+from oneclaw_core.cli.output import has_no_room, is_terminal, print_error, print_text
 from oneclaw_core.errors import OneClawError, describe_error
 from oneclaw_core.plugins.look_here import LOOKS_HERE
 from oneclaw_core.system.home import NO_USER_DIRECTORY, PROFILE_VARIABLE, check_profile_name, has_user_directory
@@ -26,10 +27,12 @@ from oneclaw_core.system.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.cli.log import HomeLog
     from oneclaw_core.plugins.plugin import Plugin
 
 INTERRUPTED_STATUS = 130
+_SETUP = "setup"
 _OBJECTS_PER_COLLECTION = 10_000
 # Where it is noted that the program was started without a command.
 _IS_BARE = f"{__name__}.bare"
@@ -63,7 +66,7 @@ BUILTIN_COMMANDS = {
     "tools": BuiltinCommand("tools:tools", "List the tools, enable and disable them."),
     "groups": BuiltinCommand("tools:groups", "List the tool groups."),
     "plugins": BuiltinCommand("plugins:plugins", "List, install, make and check plugins."),
-    "sessions": BuiltinCommand("session_changes:sessions", "List, show, rename, branch and delete sessions."),
+    "sessions": BuiltinCommand("sessions:sessions", "List, show, rename, branch and delete sessions."),
     "background": BuiltinCommand("background:background", "List and stop sub-agents and commands in the background."),
     "agents": BuiltinCommand("agents:agents", "List, show, make, change and delete agents."),
     "providers": BuiltinCommand("providers:providers", "List, add and remove model services."),
@@ -104,9 +107,7 @@ class CommandLine(CommandGroup):
         """Run the chosen command; what it returns is not an exit status."""
         try:
             if ctx.meta.get(_IS_BARE):
-                from oneclaw_core.cli.first_run import offer_setup
-
-                offer_setup(self, ctx)
+                _offer_setup(self, ctx)
             super().invoke(ctx)
         except KeyboardInterrupt:
             # click would say "Aborted!".
@@ -116,7 +117,7 @@ class CommandLine(CommandGroup):
 def check_commands(record: Plugin) -> None:
     """Report the commands and chat commands of a plugin whose names are those of OneClaw's own."""
     from oneclaw_core.channels.commands import OWN_COMMANDS, plugin_chat_commands
-    from oneclaw_core.cli.plugin_commands import plugin_commands
+    from oneclaw_core.cli.command_group import plugin_commands
     from oneclaw_core.plugins.plugin import COMMAND_GROUPS
 
     plugin_chat_commands([record], OWN_COMMANDS)
@@ -145,6 +146,32 @@ def command_line() -> CommandLine:
         help="Use the home of a profile, with sessions, keys and settings.",
     )
     return click.version_option(__version__, prog_name="oneclaw", message="%(prog)s %(version)s")(profile(line))
+
+
+def _offer_setup(program: click.Group, context: click.Context) -> None:
+    """Ask whether to set up a model if none is chosen and no chat was held yet; run the plugin's command for it."""
+    from oneclaw_core.cli.catalog import load_catalog
+
+    if not _is_first_run(load_catalog(is_quiet=True)) or _SETUP not in program.list_commands(context):
+        return
+    print_text("Welcome to OneClaw. No model is set up yet; until one is, a small stand-in follows rules.")
+    if not click.confirm("Set up a model now?", default=True):
+        print_text("Later, this does it: oneclaw setup\n")
+        return
+    command = program.get_command(context, _SETUP)
+    assert command is not None
+    with command.make_context(_SETUP, [], parent=context) as setup:
+        command.invoke(setup)
+    print_text("")
+
+
+def _is_first_run(catalog: HomeCatalog) -> bool:
+    from oneclaw_core.config.providers import PROVIDER_SETTING, default_model
+
+    settings = catalog.states.settings
+    is_chosen = default_model(settings, os.environ)[1] != "default"
+    has_own = any(key.startswith(PROVIDER_SETTING) for key in settings)
+    return not is_chosen and not has_own and catalog.states_error is None and not catalog.home.chat_history.exists()
 
 
 def _use_profile(ctx: click.Context, option: click.Parameter, name: str | None) -> None:
@@ -232,10 +259,9 @@ def _run_command(arguments: Sequence[str] | None) -> Any:
 
 
 def _report_unexpected(error: Exception, log: HomeLog) -> None:
-    log.record_crash(error)
-    what = describe_error(error)
+    logging.getLogger("oneclaw.cli").error("unexpected %s", type(error).__name__, exc_info=error)
     where = f"the traceback is in {log.path}" if log.works else "the log could not be written"
-    print_error(f"unexpected {what}; {where}")
+    print_error(f"unexpected {describe_error(error)}; {where}")
 
 
 def _collect_garbage_rarely() -> None:

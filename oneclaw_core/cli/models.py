@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from oneclaw_core.config.model_overrides import ModelOverrides
     from oneclaw_core.config.model_service import Answer, ModelState
 
-_PRICES = ("input_price", "cached_input_price", "output_price")
 _CHECK_SECONDS = 5
 
 
@@ -48,7 +47,7 @@ def list_models(provider: str | None, refresh: bool, as_json: bool) -> None:
     rows = ((*_row(state), *([", ".join(state.info.models)] if has_chains else [])) for state in states)
     print_listing(as_json, (state.document() for state in states), columns, rows)
     for state in states:
-        _warn_of_missing_prices(state.full_name, state.overrides)
+        warn_of_missing_prices(state.full_name, state.overrides)
 
 
 @models.command("default")
@@ -60,58 +59,6 @@ def default(model: str | None, as_json: bool) -> None:
         _choose(model, as_json)
     else:
         _show(as_json)
-
-
-@models.command("add")
-@click.argument("model", metavar="PROVIDER/MODEL")
-@click.option("--display-name", metavar="TEXT", help="The name that people see.")
-def add(model: str, display_name: str | None) -> None:
-    """Add a model that its service does not list."""
-    with_configuration(lambda changes: changes.models.add(model, display_name))
-    print_text(f"model {model} is added")
-
-
-@models.command("remove")
-@click.argument("model", metavar="PROVIDER/MODEL")
-def remove(model: str) -> None:
-    """Remove a model that was added."""
-    with_configuration(lambda changes: changes.models.remove(model))
-    print_text(f"model {model} is removed")
-
-
-@models.command("set")
-@click.argument("model", metavar="PROVIDER/MODEL")
-@click.argument("key")
-@click.argument("value")
-def set_override(model: str, key: str, value: str) -> None:
-    """Set a property of a model.
-
-    It overrides what the model's service says. KEY is context_window or max_output_tokens, in
-    tokens; input_media_types, such as image,pdf or none; tool_loading, that is native, inline, append or dispatch;
-    reasoning, that is off, low, medium or high;
-    display_name; or input_price, cached_input_price or output_price, in US dollars for a million tokens.
-    """
-
-    async def say(changes: Configuration) -> tuple[Any, ModelOverrides]:
-        checked = await changes.models.say(model, key, value)
-        return checked, await changes.models.said(model)
-
-    checked, said = with_configuration(say)
-    print_text(f"{key} of {model} is {_shown(checked)}")
-    if key in _PRICES:
-        _warn_of_missing_prices(model, said)
-
-
-@models.command("unset")
-@click.argument("model", metavar="PROVIDER/MODEL")
-@click.argument("key", required=False)
-def unset_override(model: str, key: str | None) -> None:
-    """Remove what was set for a model, or only KEY.
-
-    Learned facts about the model, such as refusals, are forgotten too.
-    """
-    with_configuration(lambda changes: changes.models.unsay(model, key))
-    print_text(f"{key} of {model} is not set any more" if key else f"nothing is set for {model} any more")
 
 
 def _show(as_json: bool) -> None:
@@ -185,7 +132,7 @@ def _age(moment: float) -> str:
     return "a moment"
 
 
-def _warn_of_missing_prices(model: str, said: ModelOverrides) -> None:
+def warn_of_missing_prices(model: str, said: ModelOverrides) -> None:
     """Say that prices do not count of which one is missing: half a price would make costs look too low."""
     if said.missing_prices:
         commands = " and ".join(f"oneclaw models set {model} {name} DOLLARS" for name in said.missing_prices)
@@ -204,7 +151,3 @@ def _row(state: ModelState) -> tuple[object, ...]:
         takes,
         ", ".join(state.overrides.document()),
     )
-
-
-def _shown(value: Any) -> str:
-    return (", ".join(value) or "none") if isinstance(value, list) else str(value)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, fields
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from oneclaw_core.cli.output import printable_name, warn
-from oneclaw_core.errors import UsageError
+from oneclaw_core.cli.output import is_terminal, printable_name, warn
+from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.shipped.missing import how_to_install, missing_parts
 from oneclaw_core.types.agents import REASONING_LEVELS
 
@@ -47,10 +48,7 @@ _CONVERSATION = stacked(
     _AGENT,
     _MODEL,
     click.option(
-        "--continue",
-        "continues",
-        is_flag=True,
-        help="Continue the newest session of this directory, else the newest.",
+        "--continue", "continues", is_flag=True, help="Continue the newest session of this directory, else the newest."
     ),
     click.option(
         "--reasoning",
@@ -75,12 +73,26 @@ allow_option = click.option(
 """Gives a command the parameter ``allow``."""
 
 
-class GivesWay(Protocol):
-    """Something that is shown, and leaves the terminal to questions."""
+yes_option = click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
+"""Gives a command the parameter ``is_confirmed``."""
 
-    def giving_way(self) -> AbstractAsyncContextManager[None]:
-        """Leave the terminal to a question while the block runs."""
-        ...
+
+def confirm(verb: str, what: str, question: str) -> None:
+    """Ask whether something may be done; Enter means no.
+
+    Args:
+        verb: ``delete`` or ``remove``.
+        what: names the thing, for someone who cannot be asked.
+        question: made printable already.
+
+    Raises:
+        UsageError: standard input is not a terminal.
+        OneClawError: the user does not want it.
+    """
+    if not is_terminal(sys.stdin):
+        raise UsageError(f"no one can be asked here whether to {verb} {what}: add --yes")
+    if not click.confirm(question, err=True):
+        raise OneClawError(f"nothing was {verb}d")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,17 +139,6 @@ class ConversationChoice:
         if found is None:
             raise UsageError("there is no session to continue: send a message without --continue")
         return found.id
-
-    def open(self, view: GivesWay) -> AbstractAsyncContextManager[OneClaw]:
-        """Open the user's home with what ``--allow`` grants, and ask at the terminal.
-
-        Args:
-            view: leaves the terminal to the questions.
-
-        Raises:
-            UsageError: there is no such permission.
-        """
-        return open_asking(self.allow, view.giving_way)
 
 
 def conversation_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -238,8 +239,7 @@ def open_asking(
     allowed: Iterable[str], giving_way: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 ) -> AbstractAsyncContextManager[OneClaw]:
     """Open the user's home as :func:`open_allowing` does, and ask at the terminal, if there is one."""
-    from oneclaw_core.cli.asking import terminal_asker
-    from oneclaw_core.cli.questions import terminal_questioner
+    from oneclaw_core.cli.asking import terminal_asker, terminal_questioner
 
     return open_allowing(allowed, terminal_asker(giving_way), terminal_questioner(giving_way))
 

@@ -14,6 +14,7 @@ import os
 import re
 import sys
 from contextlib import contextmanager, redirect_stdout
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -121,6 +122,21 @@ def print_text(text: str = "", *, stream: TextIO | None = None, is_safe: bool = 
     click.echo(text if is_safe else shown_on(stream, text), file=stream)
 
 
+def write_stderr(text: str, end: str = "", **style: Any) -> None:
+    """Write to standard error at once, styled as :func:`styled` has it."""
+    sys.stderr.write((styled(text, sys.stderr, **style) if style else text) + end)
+    sys.stderr.flush()
+
+
+def terminal_size() -> tuple[int, int]:
+    """Return columns and rows of the terminal that stderr is, 80 and 24 if that is not known."""
+    try:
+        columns, rows = os.get_terminal_size(sys.stderr.fileno())
+    except (OSError, ValueError):
+        return 80, 24
+    return columns or 80, rows or 24
+
+
 def claim_stdout() -> None:
     """Move stdout to a descriptor that no subprocess inherits, and let descriptor 1 lead to stderr.
 
@@ -175,6 +191,12 @@ def print_json(document: Any, *, indent: int | None = 2, stream: TextIO | None =
     except UnicodeEncodeError:
         text = json_text(document, indent=indent, ensure_ascii=True)
     click.echo(text, file=stream)
+
+
+def document_of(record: object, *names: str) -> dict[str, Any]:
+    """Describe a record for JSON by the named of its fields, points in time as ISO 8601."""
+    values = {name: getattr(record, name) for name in names}
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
 
 
 def json_text(document: Any, *, indent: int | None = None, ensure_ascii: bool = False) -> str:

@@ -12,11 +12,18 @@ import click
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.options import permissions_by_name, stacked
-from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
+from oneclaw_core.cli.output import document_of, json_option, print_listing, print_text, warn
 from oneclaw_core.cli.running import with_home, with_store
 from oneclaw_core.cli.sessions import find_stored
 from oneclaw_core.errors import UsageError
-from oneclaw_core.types.permissions import Decision, Grant
+from oneclaw_core.permissions.decisions import GRANTED_BY_DEFAULT
+from oneclaw_core.permissions.requests import grant_in_words
+from oneclaw_core.permissions.rules import ALL_PARTS, PermissionRule, subject_kind
+from oneclaw_core.plugins.plugin import import_target
+from oneclaw_core.services.manager import SERVICE_HOOK
+from oneclaw_core.sessions.agents import not_found
+from oneclaw_core.shipped.missing import similar_names
+from oneclaw_core.types.permissions import Decision, Grant, is_permission_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +31,7 @@ if TYPE_CHECKING:
     from oneclaw_core.app import OneClaw
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.sessions.store import Store
-    from oneclaw_core.types.permissions import PermissionMeaning, PermissionUse
+    from oneclaw_core.types.permissions import PermissionUse
 
 
 @click.group(cls=CommandGroup)
@@ -72,7 +79,7 @@ def grant(name: str, **scope: Any) -> None:
     NAME can end in a pattern of what it is granted for: 'shell.execute:git status' is one command,
     'shell.execute:git *' is git with any arguments, and 'network.private:192.168.1.7' is one host.
     """
-    _decide(name, Decision.GRANT, "granted", **scope)
+    _decide(name, Decision.GRANT, **scope)
 
 
 @permissions.command("deny")
@@ -84,7 +91,7 @@ def deny(name: str, **scope: Any) -> None:
     NAME can end in a pattern, as for grant, or name several at once: google.gmail is all that begins so. A denial takes
     precedence over a grant.
     """
-    _decide(name, Decision.DENY, "denied", **scope)
+    _decide(name, Decision.DENY, **scope)
 
 
 @permissions.command("reset")
@@ -94,8 +101,6 @@ def reset(name: str | None) -> None:
 
     The default holds again.
     """
-    from oneclaw_core.permissions.rules import PermissionRule
-
     if name is None:
         count = with_store(lambda store: store.reset_grants())
         print_text(f"{count} {'decision' if count == 1 else 'decisions'} forgotten")
@@ -124,29 +129,22 @@ def log(session: str | None, limit: int, as_json: bool) -> None:
         return await store.permission_log(limit, found.id if found is not None else None)
 
     uses = with_store(read, is_read_only=True)
-    documents = [
+    documents = (
         {
-            "at": use.at.isoformat() if use.at is not None else None,
-            "permission": use.permission,
-            "subject": use.subject,
-            "detail": use.detail,
+            **document_of(use, "at", "permission", "subject", "detail"),
             "tool": use.tool_name,
-            "outcome": "granted" if use.is_granted else "refused",
+            "outcome": _outcome(use),
             "decided_by": use.decided_by,
             "session": use.session_id,
-            "agent": use.agent,
-            "task": use.task,
-            "directory": use.directory,
+            **document_of(use, "agent", "task", "directory"),
         }
         for use in uses
-    ]
+    )
     rows = (
         (
             f"{use.at.astimezone():%Y-%m-%d %H:%M:%S}" if use.at is not None else "",
             # In a sandbox nothing had to be granted.
-            use.detail
-            if use.decided_by == "sandbox"
-            else f"{'granted' if use.is_granted else 'refused'} by {use.decided_by}",
+            use.detail if use.decided_by == "sandbox" else f"{_outcome(use)} by {use.decided_by}",
             use.permission,
             use.tool_name,
             use.subject or use.detail,
@@ -156,24 +154,44 @@ def log(session: str | None, limit: int, as_json: bool) -> None:
     print_listing(as_json, documents, ("when", "outcome", "permission", "tool", "for"), rows)
 
 
-def _decide(
-    name: str,
-    decision: Decision,
-    outcome: str,
-    *,
-    agent: str | None,
-    task: str | None,
-    directory: str | None,
-    until: datetime | None,
-) -> None:
-    from oneclaw_core.permissions.requests import grant_in_words
-    from oneclaw_core.permissions.rules import ALL_PARTS, PermissionRule, subject_kind
-    from oneclaw_core.sessions.agents import not_found
-    from oneclaw_core.shipped.missing import similar_names
-    from oneclaw_core.types.permissions import is_permission_name
+def _outcome(use: PermissionUse) -> str:
+    return "granted" if use.is_granted else "refused"
 
+
+def _decide(
+    name: str, decision: Decision, *, agent: str | None, task: str | None, directory: str | None, until: datetime | None
+) -> None:
+    rule = _checked_rule(name, decision)
+    if until is not None and until <= datetime.now():
+        raise UsageError(f"--until {until:%Y-%m-%d %H:%M} is over")
+    if directory is not None and subject_kind(rule.permission).directory_argument is None:
+        warn(f"--in: {rule.permission} then holds only for tools that say in which directory they use it")
+    task = _task_id(task) if task is not None else None
+    place = str(Path(directory).resolve()) if directory is not None else None
+    end = until.astimezone() if until is not None else None
+
+    async def decide(store: Store) -> Grant:
+        found = await store.find_agent(agent) if agent is not None else None
+        if agent is not None and found is None:
+            raise not_found(agent)
+        name = found.name if found is not None else None
+        decided = Grant(rule.permission, rule.pattern, decision, end, name, task, place)
+        await store.set_grant(decided)
+        return decided
+
+    decided = with_store(decide)
+    shown = rule if _is_everywhere(decided, also_for_parts=True) else grant_in_words(decided)
+    print_text(f"{shown} is {'granted' if decision is Decision.GRANT else 'denied'}")
+
+
+def _checked_rule(text: str, decision: Decision) -> PermissionRule:
+    """Read what is to be decided on; warn of a permission that no tool declares.
+
+    Raises:
+        UsageError: no decision can be made on that.
+    """
     known = permissions_by_name(load_catalog().registry)
-    rule = PermissionRule.check(name)
+    rule = PermissionRule.check(text)
     name = rule.permission.removesuffix(ALL_PARTS)
     is_whole = name != rule.permission and name.count(".") > 0 and rule.pattern is None and decision is Decision.GRANT
     if name != rule.permission and not is_whole:
@@ -182,52 +200,26 @@ def _decide(
             "mcp.files.*"
         )
     parts = [each for each in known if each.startswith(f"{name}.")]
-    if parts and rule.permission not in known and decision is Decision.GRANT and not is_whole:
+    if rule.permission in known or (is_whole and parts):
+        return rule
+    if parts and decision is Decision.GRANT:
         raise UsageError(f"{rule.permission} has parts, and each is granted by itself: {', '.join(parts)}")
-    if rule.permission not in known and not parts:
-        if not is_permission_name(name):
-            raise UsageError(
-                f"{rule.permission!r} is not a permission's name: it is lower-case words separated by dots, such as "
-                "network.private"
-            )
+    if not parts and not is_permission_name(name):
+        raise UsageError(
+            f"{rule.permission!r} is not a permission's name: it is lower-case words separated by dots, such as "
+            "network.private"
+        )
+    if not parts:
         close = similar_names(rule.permission, known)
-        hint = f"; did you mean {close}?" if close else ""
         warn(
             f"no installed tool declares {rule.permission!r}; it counts only for a tool that asks for it while it "
-            f"runs{hint}"
+            f"runs{f'; did you mean {close}?' if close else ''}"
         )
-    if until is not None and until <= datetime.now():
-        raise UsageError(f"--until {until:%Y-%m-%d %H:%M} is over")
-    if directory is not None and subject_kind(rule.permission).directory_argument is None:
-        warn(f"--in: {rule.permission} then holds only for tools that say in which directory they use it")
-    task = _task_id(task) if task is not None else None
-    place = str(Path(directory).resolve()) if directory is not None else None
-
-    async def decide(store: Store) -> Grant:
-        found = await store.find_agent(agent) if agent is not None else None
-        if agent is not None and found is None:
-            raise not_found(agent)
-        decided = Grant(
-            rule.permission,
-            rule.pattern,
-            decision,
-            until.astimezone() if until is not None else None,
-            found.name if found is not None else None,
-            task,
-            place,
-        )
-        await store.set_grant(decided)
-        return decided
-
-    decided = with_store(decide)
-    is_plain = not any((agent, task, directory, until))
-    print_text(f"{rule if is_plain else grant_in_words(decided)} is {outcome}")
+    return rule
 
 
 def _task_id(wanted: str) -> str:
     """Find the id of a scheduled task among those of all plugins that run any."""
-    from oneclaw_core.plugins.plugin import import_target
-    from oneclaw_core.services.manager import SERVICE_HOOK
 
     async def find(claw: OneClaw) -> str | None:
         for each in claw.plugins.registrations(SERVICE_HOOK):
@@ -249,53 +241,33 @@ def _documents(catalog: HomeCatalog) -> list[dict[str, Any]]:
     everywhere = {each.permission: each for each in catalog.states.grants if _is_everywhere(each)}
     parts = [each for each in catalog.states.grants if not _is_everywhere(each)]
     meanings = catalog.registry.get_permission_meanings()
-    names = dict.fromkeys((*tools, *everywhere))
+    wholes = ((name, name, everywhere.get(name), meanings.get(name)) for name in dict.fromkeys((*tools, *everywhere)))
     return [
-        *(
-            _document(name, tools.get(name, []), everywhere.get(name), meanings.get(name), _undecided(name, catalog))
-            for name in names
-        ),
-        *(_document(grant.name, tools.get(grant.permission, []), grant) for grant in parts),
+        {
+            "name": name,
+            "meaning": meaning.text if meaning is not None else "",
+            "meaning_by": meaning.plugin if meaning is not None else None,
+            "state": _undecided(name, catalog) if decided is None else _state(decided),
+            "tools": tools.get(permission, []),
+            **_decision_document(decided),
+        }
+        for name, permission, decided, meaning in (
+            *wholes,
+            *((each.name, each.permission, each, None) for each in parts),
+        )
     ]
 
 
-def _document(
-    name: str,
-    tools: list[str],
-    decided: Grant | None,
-    meaning: PermissionMeaning | None = None,
-    undecided: str = "asks",
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "meaning": meaning.text if meaning is not None else "",
-        "meaning_by": meaning.plugin if meaning is not None else None,
-        "state": undecided if decided is None else _state(decided),
-        "tools": tools,
-        **_decision_document(decided),
-    }
-
-
-def _is_everywhere(grant: Grant) -> bool:
-    return not any((grant.pattern, grant.agent, grant.task, grant.directory, grant.until))
+def _is_everywhere(grant: Grant, *, also_for_parts: bool = False) -> bool:
+    has_pattern = grant.pattern and not also_for_parts
+    return not any((has_pattern, grant.agent, grant.task, grant.directory, grant.until))
 
 
 def _decision_document(grant: Grant | None) -> dict[str, Any]:
-    from oneclaw_core.permissions.requests import grant_in_words
-
     if grant is None:
         return {}
-    return {
-        "decision": grant_in_words(grant),
-        "pattern": grant.pattern,
-        "agent": grant.agent,
-        "task": grant.task,
-        "directory": grant.directory,
-        "until": grant.until.isoformat() if grant.until is not None else None,
-        "source": grant.source,
-        "created_at": grant.created_at.isoformat() if grant.created_at is not None else None,
-        "last_used_at": grant.last_used_at.isoformat() if grant.last_used_at is not None else None,
-    }
+    names = ("pattern", "agent", "task", "directory", "until", "source", "created_at", "last_used_at")
+    return {"decision": grant_in_words(grant), **document_of(grant, *names)}
 
 
 def _explanation(document: Mapping[str, Any]) -> str:
@@ -314,17 +286,12 @@ def _undecided(name: str, catalog: HomeCatalog) -> str:
 
     A tool that only reads and asks for itself is refused what is denied, and runs without a question.
     """
-    from oneclaw_core.permissions.decisions import GRANTED_BY_DEFAULT
-
     if name in GRANTED_BY_DEFAULT:
         return "granted by default"
-    for tool_name in catalog.registry.get_all_tool_names():
-        tool = catalog.registry.get_tool(tool_name)
-        if tool is None or name not in tool.definition.required_permissions:
-            continue
-        if tool.definition.behaviour.asks_itself and tool.definition.read_only:
-            return "granted unless denied"
-    return "asks"
+    tools = filter(None, map(catalog.registry.get_tool, catalog.registry.get_all_tool_names()))
+    needing = [each.definition for each in tools if name in each.definition.required_permissions]
+    asks_itself = any(each.behaviour.asks_itself and each.read_only for each in needing)
+    return "granted unless denied" if asks_itself else "asks"
 
 
 def _state(decided: Grant) -> str:

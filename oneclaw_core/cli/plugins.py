@@ -6,23 +6,37 @@ Works when every one of them is broken.
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from oneclaw_core.capabilities.capability import definition_tokens
+from oneclaw_core.capabilities.page import page_lines
+from oneclaw_core.capabilities.record import user_reviews
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.confirming import confirm, yes_option
-from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
-from oneclaw_core.cli.reviewing import review
+from oneclaw_core.cli.options import confirm, yes_option
+from oneclaw_core.cli.output import (
+    document_of,
+    is_terminal,
+    json_option,
+    print_json,
+    print_listing,
+    print_text,
+    printable,
+    warn,
+)
 from oneclaw_core.cli.running import with_store
-from oneclaw_core.errors import NotFoundError, UsageError
+from oneclaw_core.config.user_choices import sandbox_setting
+from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
 from oneclaw_core.installation.origins import PluginOrigins, normalised, report_origins
 from oneclaw_core.installation.package_contents import package_of
-from oneclaw_core.installation.reviewing import reviewed_plugins
+from oneclaw_core.installation.review_pages import seen_plugins
+from oneclaw_core.installation.reviewing import is_ours, reviewed_package, reviewed_plugins
 from oneclaw_core.installation.skill_checks import report_skill_problems
 from oneclaw_core.plugins.cache import PluginCache, cache_path
+from oneclaw_core.plugins.installed import find_installed
 from oneclaw_core.plugins.loading import discover
 from oneclaw_core.plugins.plugin import BUILTIN_PLUGIN
 from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
@@ -30,9 +44,12 @@ from oneclaw_core.shipped.missing import similar_names
 from oneclaw_core.system.home import find_home
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
+    from pathlib import Path
 
+    from oneclaw_core.capabilities.page import ReviewedPlugin
     from oneclaw_core.cli.catalog import HomeCatalog
+    from oneclaw_core.installation.sandboxed_look import Look
     from oneclaw_core.plugins.plugin import Plugin
 
 SETTING = "disabled_plugins"
@@ -59,18 +76,9 @@ def list_plugins(as_json: bool) -> None:
     report_origins(catalog.home, records)
     chat_command_names(catalog)  # reports those that are taken
     reviewed = reviewed_plugins(records)
-    costs = {record.name: _cost(record, catalog) for record in records}
-    boxed = {each.name for each in records if (catalog.home.boxes / each.name).is_dir()}
-    documents = (
-        {**_document(each), **costs[each.name], "reviewed": reviewed.get(each.name), "in_box": each.name in boxed}
-        for each in records
-    )
+    documents = [_document(each, catalog, reviewed.get(each.name)) for each in records]
     columns = ("name", "package", "version", "status", "tools", "tokens", "groups", "import")
-    statuses = {
-        each.name: _status(each, is_reviewed=reviewed.get(each.name), is_boxed=each.name in boxed) for each in records
-    }
-    rows = (_row(each, costs[each.name]["tokens"], statuses[each.name]) for each in records)
-    print_listing(as_json, documents, columns, rows)
+    print_listing(as_json, documents, columns, map(_row, documents))
     for record in () if as_json else records:
         for problem in record.problems:
             kind = "problem" if problem.is_error else "note"
@@ -78,7 +86,88 @@ def list_plugins(as_json: bool) -> None:
             print_text(f"  what to do: {problem.remedy}")
 
 
-plugins.add_command(review)
+@plugins.command("review", short_help="Review what a plugin may do.")
+@click.argument("name")
+@click.option("--accept", "is_accepted", is_flag=True, help="Accept all of it without a question.")
+@click.option("--without-sandbox", is_flag=True, help="If there is no sandbox, import it without one.")
+@json_option
+def review(name: str, is_accepted: bool, without_sandbox: bool, as_json: bool) -> None:
+    """Review what a plugin may do, and accept it.
+
+    NAME is a plugin or its package. What you have accepted before is not shown again. What goes beyond it is withheld
+    until you accept it.
+    """
+    catalog = load_catalog(is_quiet=True)
+    installed = _named(name)
+    seen = _seen(catalog, installed, needs_sandbox=not without_sandbox)
+    if as_json:
+        print_json([each.to_dict() for each in seen])
+    else:
+        print_text("\n".join(map(printable, page_lines(seen))))
+    unseen = next((each.unseen for each in seen if each.unseen), "")
+    if unseen and not without_sandbox:
+        raise OneClawError(f"not looked at: {unseen}; to import it without a sandbox: add --without-sandbox")
+    is_new = any(each.new or each.reviewed is None for each in seen)
+    if as_json and not is_accepted:
+        return
+    if is_new and not is_accepted:
+        if not is_terminal(sys.stdin):
+            raise UsageError("no one can be asked here: to accept it, add --accept")
+        if not click.confirm("Accept this?", default=False, err=True):
+            raise OneClawError("nothing was accepted")
+    package = package_of(installed[0])
+    user_reviews().note(package, reviewed_package(installed[0], {each.name: each.capabilities for each in seen}))
+    if catalog.home.path.is_dir():
+        PluginOrigins(catalog.home).accept(installed, {package})
+    if not as_json:
+        is_accepted = is_new or any(each.name in _unreviewed(catalog) for each in installed)
+        print_text(f"{package} is reviewed" if is_accepted else "there is nothing to accept")
+
+
+def _named(name: str) -> list[Plugin]:
+    installed = discover()
+    found = [each for each in installed if name == each.name or normalised(name) == package_of(each)]
+    if not found:
+        close = similar_names(name, [each.name for each in installed])
+        hint = f"did you mean {close}?" if close else "oneclaw plugins list shows all"
+        raise NotFoundError(f"no plugin {name!r} is installed; {hint}")
+    if is_ours(found[0]):
+        raise UsageError(f"{package_of(found[0])} is a distribution of OneClaw: it needs no review")
+    return [each for each in installed if package_of(each) == package_of(found[0])]
+
+
+def _seen(catalog: HomeCatalog, plugins: Sequence[Plugin], *, needs_sandbox: bool) -> list[ReviewedPlugin]:
+    from oneclaw_core.installation.sandboxed_look import Look, look_at
+
+    cache = PluginCache(cache_path())
+    unknown = {each.target for each in cache.unknown(plugins)}
+    missing = [each for each in plugins if each.name in _unreviewed(catalog) or each.target in unknown]
+    looks = {each.target: cache.known(each) for each in plugins if each not in missing}
+    unseen = ""
+    if missing:
+        setting = sandbox_setting(catalog.states.settings, os.environ)
+        look = look_at(missing, None, setting, needs_sandbox=needs_sandbox)
+        looks, unseen = {**looks, **look.plugins}, look.unseen
+    return seen_plugins(plugins, None, Look(looks, unseen), user_reviews().read())
+
+
+def _unreviewed(catalog: HomeCatalog) -> set[str]:
+    return {each.name for each in catalog.plugins if each.status == "not reviewed"}
+
+
+def look_at_unpacked(folder: Path) -> Look:
+    """Look at plugins that are not installed, in the sandbox that the settings choose.
+
+    Args:
+        folder: with the packages, as they would be in ``site-packages``.
+    """
+    from oneclaw_core.installation.sandboxed_look import Look, look_at
+
+    plugins = find_installed([str(folder)])
+    if not plugins:
+        return Look()
+    setting = sandbox_setting(load_catalog(is_quiet=True).states.settings, os.environ)
+    return look_at(plugins, folder, setting)
 
 
 @plugins.command("accept")
@@ -155,10 +244,7 @@ def enable(name: str) -> None:
         close = similar_names(name, _installed())
         warn(f"no plugin named {name!r} is installed{f'; did you mean {close}?' if close else ''}")
     home = find_home()
-    forgotten = (
-        HookTimeouts(home.hook_timeouts).forget(name),
-        PluginCache(cache_path()).forget(name),
-    )
+    forgotten = (HookTimeouts(home.hook_timeouts).forget(name), PluginCache(cache_path()).forget(name))
     was_left_alone = any(forgotten)
     was_disabled = _change(name, is_disabled=False)
     if was_disabled:
@@ -197,55 +283,42 @@ def _change(name: str, *, is_disabled: bool) -> bool:
     return was_disabled
 
 
-def _document(record: Plugin) -> dict[str, Any]:
+def _document(record: Plugin, catalog: HomeCatalog, reviewed: bool | None) -> dict[str, Any]:
     return {
         "name": record.name,
         "package": record.distribution,
-        "version": record.version,
-        "status": record.status,
-        "tools": record.tools,
-        "groups": record.groups,
-        "providers": record.providers,
-        "skills": record.skills,
+        **document_of(record, "version", "status", "tools", "groups", "providers", "skills"),
         "import_ms": None if record.import_ms is None else round(record.import_ms, 3),
-        "problems": [
-            {
-                "where": problem.where,
-                "cause": problem.cause,
-                "remedy": problem.remedy,
-                "is_error": problem.is_error,
-            }
-            for problem in record.problems
-        ],
+        "problems": [document_of(each, "where", "cause", "remedy", "is_error") for each in record.problems],
+        "tokens": _cost(record, catalog),
+        "reviewed": reviewed,
+        "in_box": (catalog.home.boxes / record.name).is_dir(),
     }
 
 
-def _cost(record: Plugin, catalog: HomeCatalog) -> dict[str, Any]:
+def _cost(record: Plugin, catalog: HomeCatalog) -> dict[str, int]:
     """Estimate the tokens of a plugin's tools: in every request, and once their groups are loaded."""
-    core = later = 0
+    cost = {"core": 0, "groups": 0}
     for name in record.tools:
         tool, source = catalog.registry.get_tool(name), catalog.registry.get_source_info(name)
-        if tool is None or source is None:
-            continue
-        tokens = definition_tokens(tool.definition.to_dict())
-        core, later = (core, later + tokens) if source.group_name else (core + tokens, later)
-    return {"tokens": {"core": core, "groups": later}}
+        if tool is not None and source is not None:
+            cost["groups" if source.group_name else "core"] += definition_tokens(tool.definition.to_dict())
+    return cost
 
 
-def _status(record: Plugin, *, is_reviewed: bool | None, is_boxed: bool) -> str:
-    if is_boxed:
-        return "in a box" if record.is_disabled else f"in a box, {record.status}"
-    return f"{record.status}, not reviewed" if is_reviewed is False and record.status == "ok" else record.status
-
-
-def _row(record: Plugin, tokens: Mapping[str, int], status: str) -> tuple[str, ...]:
+def _row(document: dict[str, Any]) -> tuple[str, ...]:
+    status, tokens, tools = document["status"], document["tokens"], document["tools"]
+    if document["in_box"]:
+        status = "in a box" if status == "disabled" else f"in a box, {status}"
+    elif document["reviewed"] is False and status == "ok":
+        status = f"{status}, not reviewed"
     return (
-        record.name,
-        record.distribution or "",
-        record.version or "",
+        document["name"],
+        document["package"] or "",
+        document["version"] or "",
         status,
-        str(len(record.tools)),
-        f"{tokens['core']:,} + {tokens['groups']:,}" if record.tools else "",
-        ", ".join(record.groups),
-        "" if record.import_ms is None else f"{record.import_ms:.1f} ms",
+        str(len(tools)),
+        f"{tokens['core']:,} + {tokens['groups']:,}" if tools else "",
+        ", ".join(document["groups"]),
+        "" if document["import_ms"] is None else f"{document['import_ms']:.1f} ms",
     )

@@ -15,7 +15,7 @@ from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
 from oneclaw_core.cli.running import with_configuration
 from oneclaw_core.config.keys import KeySource, KeyStore
 from oneclaw_core.config.provider_options import NONE, check_header, check_options
-from oneclaw_core.config.providers import Providers, check_provider_name
+from oneclaw_core.config.providers import Providers, check_provider_name, provider_states
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.system.home import find_home
 
@@ -30,7 +30,7 @@ def providers() -> None:
     """List model services; add, change, disable and remove them."""
 
 
-_service_options = stacked(
+service_options = stacked(
     click.option(
         "--header",
         "headers",
@@ -39,7 +39,9 @@ _service_options = stacked(
         help="Send a header with every request. Without =VALUE, the value is asked for or read from standard input; an "
         "empty value removes the header. May be repeated.",
     ),
-    click.option("--timeout", metavar="SECONDS", help="How long the service may stay silent; none for 300."),
+    click.option(
+        "--timeout", "timeout_seconds", metavar="SECONDS", help="How long the service may stay silent; none for 300."
+    ),
     click.option(
         "--concurrency", metavar="NUMBER", help="How many requests to send at the same time; none for no limit."
     ),
@@ -62,19 +64,18 @@ _chain_options = stacked(
         "key (refused or missing), quota (no credit), silence, connection, model (unknown there); by default all.",
     ),
     click.option(
-        "--retries",
-        type=int,
-        metavar="NUMBER",
-        help="Of a chain: how often to retry a model first; by default 2.",
+        "--retries", type=int, metavar="NUMBER", help="Of a chain: how often to retry a model first; by default 2."
     ),
     click.option(
         "--silence",
+        "silence_seconds",
         type=float,
         metavar="SECONDS",
         help="Of a chain: how long to wait for the first byte; by default 60.",
     ),
     click.option(
         "--cool-down",
+        "cool_down_seconds",
         type=float,
         metavar="SECONDS",
         help="Of a chain: how long a failed model is asked last; by default 600.",
@@ -86,8 +87,6 @@ _chain_options = stacked(
 @json_option
 def list_providers(as_json: bool) -> None:
     """List the configured model services, and whether each has its key."""
-    from oneclaw_core.config.providers import provider_states
-
     catalog = load_catalog()
     configs = Providers(catalog.states.settings, os.environ, catalog.known_providers)
     states = provider_states(configs, *_stored_keys(catalog.home))
@@ -100,7 +99,7 @@ def list_providers(as_json: bool) -> None:
 @click.option("--type", "type_name", metavar="TYPE", help="The wire format that the service speaks.")
 @click.option("--base-url", metavar="URL", help="The address of the service; by default the usual one of the type.")
 @click.option("--display-name", metavar="TEXT", help="The name that people see.")
-@_service_options
+@service_options
 @_chain_options
 def add(name: str, type_name: str | None, base_url: str | None, display_name: str | None, **options: Any) -> None:
     """Add a model service, or change one that was added.
@@ -108,19 +107,19 @@ def add(name: str, type_name: str | None, base_url: str | None, display_name: st
     With chain/NAME, add a chain: a list of models, where the next is asked when one fails. Use it like any model, such
     as with: oneclaw models default chain/NAME
     """
-    chain = {key: options.pop(key) for key in ("models", "after", "retries", "silence", "cool_down")}
+    chain = {key: options.pop(key) for key in ("models", "after", "retries", "silence_seconds", "cool_down_seconds")}
     if "/" in name and type_name is not None:
         check_provider_name(name)
     if "/" in name:
         if base_url or display_name or any(options.values()):
             raise UsageError(f"{name} is a chain: give only --model, --after, --retries, --silence and --cool-down")
-        _add_chain(name, **chain)
+        _add_chain(name, chain)
         return
     if any(value not in (None, ()) for value in chain.values()):
         raise UsageError("only a chain has these options: call it chain/NAME, such as chain/daily")
     if type_name is None:
         raise UsageError("Missing option '--type': the wire format that the service speaks, such as openai_compatible")
-    given = _given(**options)
+    given = given_options(**options)
 
     async def work(changes: Configuration) -> ProviderState:
         state = await changes.providers.add(name, type_name, base_url, display_name, may_replace=True)
@@ -132,59 +131,13 @@ def add(name: str, type_name: str | None, base_url: str | None, display_name: st
         print_text(f"if the service wants a key, set it in {state.key_variable} or with: oneclaw keys set {name}")
 
 
-def _add_chain(
-    name: str,
-    models: tuple[str, ...],
-    after: str | None,
-    retries: int | None,
-    silence: float | None,
-    cool_down: float | None,
-) -> None:
-    options = {"retries": retries, "silence_seconds": silence, "cool_down_seconds": cool_down}
-    composition: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
-    if after is not None:
-        composition["after"] = [each.strip() for each in after.split(",") if each.strip()]
-    composition["models"] = list(models)
+def _add_chain(name: str, given: dict[str, Any]) -> None:
+    composition = {key: value for key, value in given.items() if value is not None}
+    composition["models"] = list(given["models"])
+    if given["after"] is not None:
+        composition["after"] = [each.strip() for each in given["after"].split(",") if each.strip()]
     route = with_configuration(lambda changes: changes.compositions.add(name, composition))
     print_text(f"{name} asks {', then '.join(route.models)}; make it the default with: oneclaw models default {name}")
-
-
-@providers.command("set")
-@click.argument("name")
-@_service_options
-def set_options(name: str, **options: Any) -> None:
-    """Change how requests are sent to a model service.
-
-    Built-in services can be changed, too.
-
-    The value of a header is a secret: it is stored like a key, for the current server of the provider, and not shown.
-    """
-    given = _given(**options)
-    if not given:
-        raise UsageError("nothing to set: give --header, --timeout, --concurrency or --reasoning")
-    state = with_configuration(lambda changes: changes.providers.configure(name, **given))
-    lines = {
-        "silent for": f"{state.timeout_seconds:g} s",
-        "requests at the same time": state.concurrency or "any number",
-        "reasoning": state.reasoning or "as the service decides",
-        "headers": ", ".join(state.headers) or "none",
-    }
-    for what, value in lines.items():
-        print_text(f"{what}: {value}")
-
-
-@providers.command("enable")
-@click.argument("name")
-def enable(name: str) -> None:
-    """Enable a disabled provider again."""
-    _switch(name, is_enabled=True)
-
-
-@providers.command("disable")
-@click.argument("name")
-def disable(name: str) -> None:
-    """Disable a provider with its models, until it is enabled again."""
-    _switch(name, is_enabled=False)
 
 
 @providers.command("remove")
@@ -199,19 +152,16 @@ def remove(name: str) -> None:
     print_text(f"provider {name} is removed")
     if name in _stored_keys(find_home())[0]:
         print_text(f"its key is still stored; remove it with: oneclaw keys remove {name}")
-    _warn_of_environment(name)
+    warn_of_environment(name)
 
 
-def _given(
-    headers: tuple[str, ...], timeout: str | None, concurrency: str | None, reasoning: str | None
-) -> dict[str, Any]:
+def given_options(headers: tuple[str, ...], concurrency: str | None, **options: str | None) -> dict[str, Any]:
     """Return the arguments of ``ProviderService.configure`` for what the user gave."""
     given: dict[str, Any] = {}
     if headers:
         given["headers"] = dict(map(_header, headers))
         if len(given["headers"]) < len(headers):
             raise UsageError("each header can be given once")
-    options = {"timeout_seconds": timeout, "reasoning": reasoning}
     given |= check_options({name: value for name, value in options.items() if value is not None})
     if concurrency == NONE:
         given["is_limited"] = False
@@ -231,14 +181,8 @@ def _header(text: str) -> tuple[str, str | None]:
     return name, check_header(name, value) if value else None
 
 
-def _switch(name: str, *, is_enabled: bool) -> None:
-    with_configuration(lambda changes: changes.providers.change(name, is_enabled=is_enabled))
-    print_text(f"provider {name} is {'enabled' if is_enabled else 'disabled'}")
-    if not is_enabled:
-        _warn_of_environment(name)
-
-
-def _warn_of_environment(name: str) -> None:
+def warn_of_environment(name: str) -> None:
+    """Warn if the environment still chooses a model of a provider that was removed or disabled."""
     if os.environ.get("ONECLAW_MODEL", "").partition("/")[0] == name:
         warn(f"the environment variable ONECLAW_MODEL still names a model of {name}")
 

@@ -16,23 +16,11 @@ from oneclaw_core.cli.output import (
     printable,
     printable_line,
     shown_on,
-    styled,
+    terminal_size,
+    write_stderr,
 )
 from oneclaw_core.secrets.redaction import redact
-from oneclaw_core.types.events import (
-    CompactedEvent,
-    ModelSwitchedEvent,
-    NoticeEvent,
-    ReasoningEvent,
-    RetryEvent,
-    SteeredEvent,
-    TextEvent,
-    TextWithdrawnEvent,
-    ToolCallEvent,
-    ToolProgressEvent,
-    ToolResultEvent,
-    TurnFinishedEvent,
-)
+from oneclaw_core.types import events
 
 if TYPE_CHECKING:
     from asyncio import TimerHandle
@@ -70,7 +58,7 @@ class TurnView:
         self.is_verbose = False
         self._bullet, self._dots = ("tool", ":") if is_plain else ("•", " …")
         self._answer = answer if isinstance(answer, AnswerText) else _PlainText(answer)
-        self._running: dict[str, ToolCallEvent] = {}
+        self._running: dict[str, events.ToolCallEvent] = {}
         self._progress: dict[str, str] = {}
         self._inner_calls: dict[str, int] = {}
         self._is_thinking = False
@@ -86,31 +74,28 @@ class TurnView:
         """Show an event, or keep it until the terminal is free."""
         if self._held_back is not None:
             self._held_back.append(event)
-        elif isinstance(event, TextEvent):
+        elif isinstance(event, events.TextEvent):
             self._write_text(event.text, is_unsure=event.may_be_withdrawn)
-        elif isinstance(event, TextWithdrawnEvent):
+        elif isinstance(event, events.TextWithdrawnEvent):
             self._withdraw(event.text)
-        elif isinstance(event, ReasoningEvent):
+        elif isinstance(event, events.ReasoningEvent):
             self._write_reasoning(event.text)
-        elif isinstance(event, ToolCallEvent):
+        elif isinstance(event, events.ToolCallEvent):
             self._begin_call(event)
-        elif isinstance(event, ToolProgressEvent):
-            self._progress[event.id] = (
-                event.message if event.fraction is None else f"{event.message} {event.fraction:.0%}"
-            )
+        elif isinstance(event, events.ToolProgressEvent):
+            share = "" if event.fraction is None else f" {event.fraction:.0%}"
+            self._progress[event.id] = f"{event.message}{share}"
             self._draw_status()
-        elif isinstance(event, ToolResultEvent):
+        elif isinstance(event, events.ToolResultEvent):
             self._end_call(event)
-        elif isinstance(event, RetryEvent):
+        elif isinstance(event, events.RetryEvent):
             delay = f" in {event.delay_seconds:.1f} s" if event.delay_seconds else ""
             self._write_line(f"{printable_line(event.reason)}; trying again{delay}", dim=True)
-        elif isinstance(event, SteeredEvent):
+        elif isinstance(event, events.SteeredEvent):
             self._write_line(f"> {printable(event.text)}", bold=True)
-        elif isinstance(event, ModelSwitchedEvent | NoticeEvent):
+        elif isinstance(event, events.ModelSwitchedEvent | events.NoticeEvent | events.CompactedEvent):
             self._write_line(printable_line(event.notice), dim=True)
-        elif isinstance(event, CompactedEvent):
-            self._write_line(event.notice, dim=True)
-        elif isinstance(event, TurnFinishedEvent):
+        elif isinstance(event, events.TurnFinishedEvent):
             if not self._has_text:
                 self._write_text(event.text)
             self.finish()
@@ -126,11 +111,11 @@ class TurnView:
             yield
         finally:
             held_back, self._held_back = self._held_back or [], None
-            for event in held_back:
-                if isinstance(event, str):
-                    print_text(event)
+            for each in held_back:
+                if isinstance(each, str):
+                    print_text(each)
                 else:
-                    self.show(event)
+                    self.show(each)
             self._draw_status()
 
     def tell(self, line: str) -> None:
@@ -201,21 +186,18 @@ class TurnView:
             self._status.erase()
             self._answer.end()
             self._is_thinking = not text.endswith("\n")
-            sys.stderr.write(styled(printable(text), sys.stderr, dim=True))
-            sys.stderr.flush()
+            write_stderr(printable(text), dim=True)
 
     def _end_thought_line(self) -> None:
         if self._is_thinking:
             self._is_thinking = False
-            sys.stderr.write("\n")
-            sys.stderr.flush()
+            write_stderr("\n")
 
     def _write_line(self, line: str, **style: Any) -> None:
         self._pause()
-        sys.stderr.write(styled(line, sys.stderr, **style) + "\n")
-        sys.stderr.flush()
+        write_stderr(line, "\n", **style)
 
-    def _begin_call(self, event: ToolCallEvent) -> None:
+    def _begin_call(self, event: events.ToolCallEvent) -> None:
         if event.parent_id is not None:
             self._inner_calls[event.parent_id] = self._inner_calls.get(event.parent_id, 0) + 1
             if self.is_verbose:
@@ -229,9 +211,13 @@ class TurnView:
             self._write_line(f"{self._bullet} {printable_line(event.name)}\n{_indented(arguments)}", dim=True)
         self._draw_status()
 
-    def _end_call(self, event: ToolResultEvent) -> None:
+    def _end_call(self, event: events.ToolResultEvent) -> None:
+        style = {"dim": True} if event.result.is_success else {"fg": "red"}
+        duration = _duration(event.duration_ms)
         if event.parent_id is not None:
-            self._end_inner_call(event)
+            if self.is_verbose:
+                outcome = f"{_summary(event.result, is_short=False)} {duration}"
+                self._write_line(f"    {self._bullet} {printable_line(event.name)}{self._dots} {outcome}", **style)
             return
         call = self._running.pop(event.id, None)
         self._progress.pop(event.id, None)
@@ -240,25 +226,16 @@ class TurnView:
         if count := self._inner_calls.pop(event.id, 0):
             name = f"{name} ({count} {'call' if count == 1 else 'calls'})"
         line = f"{self._bullet} {name}{self._dots} {outcome}"
-        duration = _duration(event.duration_ms)
         if event.result.is_success and is_terminal(sys.stderr):
             # One row; the result says more with /verbose.
-            shown = cut_to_width(line, _width() - len(duration) - 2)
+            shown = cut_to_width(line, terminal_size()[0] - 1 - len(duration) - 2)
             line = line if shown == line else f"{shown}…"
-        line = f"{line} {duration}"
-        self._write_line(line, **({"dim": True} if event.result.is_success else {"fg": "red"}))
+        self._write_line(f"{line} {duration}", **style)
         if self.is_verbose:
             self._write_line(_indented(event.result.text()), dim=True)
         elif event.result.shown:
             self._write_line(coloured_changes(_indented(redact(str(event.result.shown))), sys.stderr))
         self._draw_status()
-
-    def _end_inner_call(self, event: ToolResultEvent) -> None:
-        """Show how a call of a script ended, if everything is shown."""
-        if self.is_verbose:
-            outcome = f"{_summary(event.result, is_short=False)} {_duration(event.duration_ms)}"
-            style = {"dim": True} if event.result.is_success else {"fg": "red"}
-            self._write_line(f"    {self._bullet} {printable_line(event.name)}{self._dots} {outcome}", **style)
 
     def _draw_status(self) -> None:
         if len(self._running) == 1:
@@ -326,22 +303,14 @@ class _StatusLine:
         if not self._can_be_shown:
             return
         self._is_shown = True
-        sys.stderr.write(_ERASE_LINE + styled(cut_to_width(text, _width()), sys.stderr, dim=True))
-        sys.stderr.flush()
+        write_stderr(_ERASE_LINE)
+        write_stderr(cut_to_width(text, terminal_size()[0] - 1), dim=True)
 
     def erase(self) -> None:
         """Leave no trace of it."""
         if self._is_shown:
             self._is_shown = False
-            sys.stderr.write(_ERASE_LINE)
-            sys.stderr.flush()
-
-
-def _width() -> int:
-    try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns - 1
-    except (OSError, ValueError):
-        return 79
+            write_stderr(_ERASE_LINE)
 
 
 def cut_to_width(text: str, width: int) -> str:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from oneclaw_core.channels.commands import expandable_command
+from oneclaw_core.channels.message_files import with_mentioned_files
 from oneclaw_core.cli.options import (
     allow_option,
     conversation_options,
@@ -20,8 +22,11 @@ from oneclaw_core.cli.options import (
     session_hint,
 )
 from oneclaw_core.cli.output import is_terminal, print_json, printable_name, reserved_stdout, styled, warn
+from oneclaw_core.cli.rendering import EventLines, TurnView, failures_as_events
 from oneclaw_core.cli.running import run_async
+from oneclaw_core.config.providers import OFFLINE_MODEL
 from oneclaw_core.errors import UsageError
+from oneclaw_core.types.events import TextEvent, TextWithdrawnEvent, TurnFinishedEvent, UsageEvent
 from oneclaw_core.types.messages import StopReason
 
 if TYPE_CHECKING:
@@ -81,9 +86,6 @@ def run(
         raise click.MissingParameter(ctx=context, param_hint="'MESSAGE'", param_type="argument")
     if resumes and (message is not None or choice.attach or schema_file is not None):
         raise click.UsageError("--resume takes neither a message nor --attach nor --output-schema")
-    from oneclaw_core.channels.commands import expandable_command
-    from oneclaw_core.cli.rendering import failures_as_events
-
     with reserved_stdout() as stdout, failures_as_events(stdout if as_json else None):
         attachments = choice.attachments()
         schema = read_schema(schema_file) if schema_file is not None else None
@@ -99,33 +101,25 @@ def run(
                 warn(notice)
             command, rest = await expandable_command(claw, text) or (None, text)
             directory = claw.services.project.directory
+            files: tuple[str, ...] = ()
             if "@" in rest and message != "-" and directory is not None:
-                from oneclaw_core.channels.message_files import with_mentioned_files
-
                 found = with_mentioned_files(rest, directory, is_typed=False)
                 for notice in found.notices:
                     click.echo(printable_name(notice), err=True)
-                rest, attached, files = found.text, [*attachments, *found.attachments], found.files
-            else:
-                attached, files = attachments, ()
-            return claw.send_message(
-                rest, session=session, attachments=attached, files=files, command=command, output=schema, **chosen
-            )
+                rest, files = found.text, found.files
+                attachments.extend(found.attachments)
+            chosen |= {"attachments": attachments, "files": files, "command": command, "output": schema}
+            return claw.send_message(rest, session=session, **chosen)
 
-        is_json_alone = schema is not None
-        is_whole = run_async(
-            _print_events(send, choice, stdout)
-            if as_json
-            else _show_turn(send, choice, stdout, is_json_alone=is_json_alone)
-        )
+        view = EventLines(stdout) if as_json else TurnView(stdout)
+        is_json_alone = schema is not None and not as_json
+        is_whole = run_async(_show_turn(send, choice, view, stdout, is_json_alone=is_json_alone))
     if not is_whole:
         context.exit(1)
 
 
 async def _resumed(events: AsyncGenerator[TurnEvent, None]) -> AsyncGenerator[TurnEvent, None]:
     """Pass on the events of a turn that is resumed; say so if it had ended before."""
-    from oneclaw_core.types.events import TurnFinishedEvent
-
     is_first = True
     async with aclosing(events):
         async for event in events:
@@ -167,41 +161,22 @@ def read_stdin() -> str:
         raise UsageError("standard input is not UTF-8 text") from None
 
 
-async def _print_events(send: Sender, choice: ConversationChoice, stdout: TextIO) -> bool:
-    """Print the events of a turn; return True if its answer is whole."""
-    from oneclaw_core.cli.rendering import EventLines
-    from oneclaw_core.types.events import TurnFinishedEvent
-
-    lines = EventLines(stdout)
-    is_whole = True
-    async with choice.open(lines) as claw, aclosing(await send(claw)) as events:
-        async for event in events:
-            lines.show(event)
-            if isinstance(event, TurnFinishedEvent):
-                is_whole = event.is_whole
-        await claw.plugins.drain(DRAIN_SECONDS)
-        note_cut_off(claw, "; in oneclaw chat it would go on")
-    return is_whole
-
-
-async def _show_turn(send: Sender, choice: ConversationChoice, stdout: TextIO, *, is_json_alone: bool = False) -> bool:
-    """Show a turn to people; return True if its answer is whole.
+async def _show_turn(
+    send: Sender, choice: ConversationChoice, view: EventLines | TurnView, stdout: TextIO, *, is_json_alone: bool
+) -> bool:
+    """Show a turn; return True if its answer is whole.
 
     Args:
         send: sends the message.
         choice: of the user.
+        view: shows its events.
         stdout: for the answer.
         is_json_alone: True to print the output alone, when it is checked.
     """
-    from oneclaw_core.cli.rendering import TurnView
-    from oneclaw_core.config.providers import OFFLINE_MODEL
-    from oneclaw_core.types.events import TextEvent, TextWithdrawnEvent, TurnFinishedEvent, UsageEvent
-
-    view = TurnView(stdout)
     used_model: str | None = None
     session, is_whole = "", True
     try:
-        async with choice.open(view) as claw, aclosing(await send(claw)) as events:
+        async with open_asking(choice.allow, view.giving_way) as claw, aclosing(await send(claw)) as events:
             async for event in events:
                 if not is_json_alone:
                     view.show(event)
@@ -221,15 +196,19 @@ async def _show_turn(send: Sender, choice: ConversationChoice, stdout: TextIO, *
             was_chosen = choice.model is not None or (await claw.settings()).model is not None
     finally:
         view.finish()
-    if used_model == OFFLINE_MODEL and not was_chosen and is_terminal(sys.stderr):
-        hint = (
-            f"answered by {OFFLINE_MODEL}, which is not a language model; choose one with --model PROVIDER/MODEL, "
-            "or permanently with: oneclaw models default PROVIDER/MODEL"
-        )
-        click.echo(styled(hint, sys.stderr, dim=True), err=True)
-    if session and is_terminal(sys.stderr):
-        click.echo(styled(session_hint(session), sys.stderr, dim=True), err=True)
+    if isinstance(view, TurnView) and is_terminal(sys.stderr):
+        if used_model == OFFLINE_MODEL and not was_chosen:
+            _hint(
+                f"answered by {OFFLINE_MODEL}, which is not a language model; choose one with --model PROVIDER/MODEL, "
+                "or permanently with: oneclaw models default PROVIDER/MODEL"
+            )
+        if session:
+            _hint(session_hint(session))
     return is_whole
+
+
+def _hint(text: str) -> None:
+    click.echo(styled(text, sys.stderr, dim=True), err=True)
 
 
 @click.command()

@@ -4,32 +4,42 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import sys
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from oneclaw_core.cli.catalog import load_catalog, not_found
 from oneclaw_core.cli.command_group import CommandGroup, make_option
-from oneclaw_core.cli.options import allow_option
+from oneclaw_core.cli.log import MAX_FILE_BYTES
+from oneclaw_core.cli.options import allow_option, open_allowing
 from oneclaw_core.cli.output import json_option, print_listing, printable_line
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.plugins.distributions import OUR_DISTRIBUTIONS
 from oneclaw_core.plugins.names.claims import SHORT_NAME_TAKEN
+from oneclaw_core.services.manager import SERVICE_HOOK, ServiceManager
+from oneclaw_core.services.supervisor import Supervisor
+from oneclaw_core.sessions.locks import remove_unheld
 from oneclaw_core.shipped.missing import install_command
+from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import AsyncGenerator, Iterator, Mapping
+    from pathlib import Path
 
-    from oneclaw_core.cli.plugin_commands import PluginCommand
+    from oneclaw_core.cli.command_group import PluginCommand
     from oneclaw_core.plugins.plugin import Plugin, Registration
     from oneclaw_core.services.manager import ServiceNews
+    from oneclaw_core.system.home import Home
 
 STOP_SECONDS = 75.0
 """The time limit for stopping all services; after it the program ends itself."""
+UPKEEP_SECONDS = 3_600.0
 
 
 class ServeCommand(CommandGroup):
@@ -91,8 +101,6 @@ def serve(
 
 
 def _services(records: list[Plugin]) -> list[Registration]:
-    from oneclaw_core.services.manager import SERVICE_HOOK
-
     found = (each for record in records for each in record.registrations if each.hook == SERVICE_HOOK)
     return [each for each in found if "serve" in each.options["runs_in"]]
 
@@ -123,11 +131,6 @@ def _print_services(records: list[Plugin], *, as_json: bool) -> None:
 async def _serve(
     names: set[tuple[str, str]], allow: tuple[str, ...], options: dict[str, dict[str, Any]], stop: _Stop
 ) -> None:
-    from oneclaw_core.cli.options import open_allowing
-    from oneclaw_core.cli.upkeep import upkeep
-    from oneclaw_core.services.manager import SERVICE_HOOK, ServiceManager
-    from oneclaw_core.services.supervisor import Supervisor
-
     supervisor = Supervisor()
     stop.loop = asyncio.get_running_loop()
     async with open_allowing(allow, None) as claw:
@@ -144,6 +147,40 @@ async def _serve(
         # The event loop would wait for them for ever.
         sys.stdout.flush()
         os._exit(0)
+
+
+@asynccontextmanager
+async def upkeep(home: Home) -> AsyncGenerator[None, None]:
+    """Tidy up a home now and each hour until the end of the block."""
+    work = asyncio.create_task(_keep_up(home), name="upkeep of the home")
+    try:
+        yield
+    finally:
+        work.cancel()
+        await asyncio.wait({work})
+
+
+async def _keep_up(home: Home) -> None:
+    while True:
+        await run_in_thread(partial(tidy_up, home))
+        await asyncio.sleep(UPKEEP_SECONDS)
+
+
+def tidy_up(home: Home) -> None:
+    """Remove lock files that killed processes have left, and shorten the log that launchd writes."""
+    remove_unheld(home.locks)
+    with suppress(OSError):  # the next time, or it is not there
+        _shorten(home.log_file.with_name("serve.log"))
+
+
+def _shorten(log: Path) -> None:
+    """Move the content of a log to a second file; the program that appends to the first one keeps it open."""
+    if log.stat().st_size > MAX_FILE_BYTES:
+        old = log.with_name(f"{log.name}.1")
+        shutil.copyfile(log, old)
+        old.chmod(0o600)
+        with log.open("r+b") as file:
+            file.truncate()
 
 
 def _say(news: ServiceNews) -> None:

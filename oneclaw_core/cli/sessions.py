@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 import sys
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from oneclaw_core.cli import session_texts as texts
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.confirming import confirm, yes_option
+from oneclaw_core.cli.options import confirm, yes_option
 from oneclaw_core.cli.output import (
     RAW_VARIABLE,
     is_terminal,
@@ -22,6 +23,7 @@ from oneclaw_core.cli.output import (
     json_text,
     print_json,
     print_listing,
+    print_table,
     print_text,
     printable,
     printable_line,
@@ -29,16 +31,17 @@ from oneclaw_core.cli.output import (
     warn,
 )
 from oneclaw_core.cli.running import with_home, with_store
-from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
+from oneclaw_core.cli.session_texts import session_document, timestamp
+from oneclaw_core.errors import NotFoundError, OneClawError, SessionBusyError, UsageError
+from oneclaw_core.scripts.journal import script_documents
+from oneclaw_core.sessions.for_plugins import Sessions, StoppedTurn, stop_turn
 from oneclaw_core.types.messages import MessageType
-from oneclaw_core.types.tool_groups import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-    from datetime import datetime
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
-    from oneclaw_core.search.ranking import Hit
-    from oneclaw_core.sessions.sessions import Session
+    from oneclaw_core.app import OneClaw
+    from oneclaw_core.sessions.sessions import Session, SessionSummary
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.types.messages import Message
 
@@ -61,14 +64,7 @@ def list_sessions(limit: int | None, as_json: bool) -> None:
     found = with_store(lambda store: store.list_sessions(limit), is_read_only=True)
     documents = (session_document(each) | {"message_count": each.message_count} for each in found)
     rows = (
-        (
-            printable_name(each.name or each.id[:12]),
-            printable_line(each.title or each.last_text, _TITLE_CHARACTERS),
-            each.agent,
-            each.model or "default",
-            each.message_count,
-            timestamp(each.updated_at),
-        )
+        (*_named(each), each.agent, each.model or "default", each.message_count, timestamp(each.updated_at))
         for each in found
     )
     print_listing(as_json, documents, ("session", "title", "agent", "model", "messages", "last used"), rows)
@@ -86,8 +82,6 @@ def search(query: str, since: datetime | None, until: datetime | None, limit: in
     It searches messages and titles for all words; if nothing has all of them, for any. Case and accents make no
     difference.
     """
-    from oneclaw_core.sessions.for_plugins import Sessions
-
     first, last = (None if each is None else each.date() for each in (since, until))
     findings = with_store(
         lambda store: Sessions(store).search(query, since=first, until=last, max_results=limit), is_read_only=True
@@ -103,7 +97,7 @@ def search(query: str, since: datetime | None, until: datetime | None, limit: in
         )
         for hit in findings.hits
     )
-    print_listing(as_json, map(hit_document, findings.hits), ("session", "time", "by", "text"), rows)
+    print_listing(as_json, map(texts.hit_document, findings.hits), ("session", "time", "by", "text"), rows)
 
 
 @sessions.command("show")
@@ -118,19 +112,17 @@ def show(name: str, shows_calls: bool, as_json: bool) -> None:
     async def work(store: Store) -> None:
         session = await find_stored(store, name)
         if shows_calls:
-            from oneclaw_core.cli.session_calls import calls_of, print_calls
-
-            print_calls(await calls_of(store, session.id, _messages(store, session)), as_json=as_json)
+            _print_calls(await texts.calls_of(store, session.id, _messages(store, session)), as_json=as_json)
             return
         if as_json:
-            messages = [message_document(each) async for each in _messages(store, session)]
+            messages = [texts.message_document(each) async for each in _messages(store, session)]
             print_json(session_document(session) | {"messages": messages})
             return
         print_text(f"{printable_name(session.title or session.name or 'Session')} ({session.id})")
         print_text(f"agent {session.agent}, model {session.model or 'default'}\n")
         model: str | None = None
         async for message in _messages(store, session):
-            text = compact_text(message, model)
+            text = texts.compact_text(message, model)
             if text:
                 model = message.model or model
                 print_text(text)
@@ -149,16 +141,17 @@ def export(name: str, format_name: str, output: str | None, cassette: str | None
     A cassette has the answers of the model and what was said before them, without known secrets. Tests replay it as
     tests/cassettes/NAME.json.
     """
+    write = _write_json if format_name == "json" else _write_markdown
 
     async def work(store: Store) -> None:
         session = await find_stored(store, name)
         if cassette is not None:
             await _write_cassette(store, session, cassette)
         elif output is None or output == "-":
-            await _write(store, session, format_name, partial(click.echo, nl=False), is_file=False)
+            await write(store, session, partial(click.echo, nl=False), is_file=False)
         else:
             with _new_file(output) as file:
-                await _write(store, session, format_name, file.write, is_file=True)
+                await write(store, session, file.write, is_file=True)
 
     with_store(work, is_read_only=True)
 
@@ -171,19 +164,92 @@ def stop(name: str) -> None:
     The turn may run in any process. Unfinished calls are answered as interrupted, and the session can continue. The
     exit status is 1 if no turn is running.
     """
-    from oneclaw_core.sessions.for_plugins import StoppedTurn, stop_turn
 
     async def work(store: Store) -> tuple[Session, StoppedTurn]:
         session = await find_stored(store, name)
         return session, await stop_turn(store, session)
 
     session, stopped = with_store(work)
-    print_text(
-        f"stopped the turn of session {printable_name(session.name or session.id)}: "
-        f"{printable_line(stopped.message, _TITLE_CHARACTERS)}"
-    )
+    shown = printable_line(stopped.message, _TITLE_CHARACTERS)
+    print_text(f"stopped the turn of session {printable_name(session.name or session.id)}: {shown}")
     if stopped.interrupted:
         print_text(f"interrupted calls: {', '.join(map(printable_name, stopped.interrupted))}")
+
+
+@sessions.command("rename")
+@click.argument("name")
+@click.argument("new_name")
+def rename(name: str, new_name: str) -> None:
+    """Give the session NAME the name NEW_NAME."""
+
+    async def work(store: Store) -> None:
+        await store.rename_session((await find_stored(store, name)).id, new_name)
+
+    with_store(work)
+    print_text(f"session {printable_name(name)} is called {printable_name(new_name)} now")
+
+
+@sessions.command("branch")
+@click.argument("name")
+@click.argument("new_name", required=False)
+@click.option("--to", type=click.IntRange(min=2), metavar="N", help="Copy only what is before your message N.")
+@json_option
+def branch(name: str, new_name: str | None, to: int | None, as_json: bool) -> None:
+    """Copy the session NAME into a new one.
+
+    NEW_NAME is the name of the new one. Files stay as they are: `oneclaw undo` takes their changes back.
+    """
+    made = with_home(lambda claw: _branch(claw, name, new_name, to))
+    if as_json:
+        print_json(session_document(made))
+        return
+    shown = printable_name(made.name or made.id[:12])
+    print_text(f"session {shown} goes on from there: oneclaw chat --session '{shown}'")
+
+
+async def _branch(claw: OneClaw, name: str, new_name: str | None, to: int | None) -> Session:
+    found = await find_stored(claw.store, name)
+    before = None
+    if to is not None:
+        history = await claw.store.messages(found.id)
+        own = [each.sequence for each in history if each.type is MessageType.USER]
+        if to > len(own):
+            raise UsageError(f"there is no message {to}: the session has messages 1 to {len(own)}")
+        before = own[to - 1]
+    return await claw.branch_session(found.id, new_name, before=before)
+
+
+@sessions.command("prune")
+@click.option(
+    "--older-than", type=click.IntRange(min=0), metavar="DAYS", help="Delete sessions not used for this many days."
+)
+@click.option("--keep", type=click.IntRange(min=0), metavar="NUMBER", help="Keep this many, the most recently used.")
+@click.option("--named", "has_named", is_flag=True, help="Also delete sessions with a name.")
+@yes_option
+@json_option
+def prune(older_than: int | None, keep: int | None, has_named: bool, is_confirmed: bool, as_json: bool) -> None:
+    """Delete old sessions, after listing them.
+
+    With both --older-than and --keep, a session must be old and not among those that are kept. Sessions with a name
+    stay, unless --named is given.
+    """
+    if older_than is None and keep is None:
+        raise click.UsageError("give --older-than DAYS, --keep NUMBER, or both")
+    found = [each for each in with_store(lambda store: store.list_sessions(), is_read_only=True) if not each.parent_id]
+    chosen = [each for each in found[keep or 0 :] if has_named or each.name is None]
+    if older_than is not None:
+        limit = datetime.now(UTC) - timedelta(days=older_than)
+        chosen = [each for each in chosen if each.updated_at < limit]
+    if chosen and not as_json:
+        rows = [(*_named(each), each.message_count, timestamp(each.updated_at)) for each in chosen]
+        print_table(("session", "title", "messages", "last used"), rows)
+    if chosen and not is_confirmed:
+        confirm("delete", f"{len(chosen)} sessions", f"Delete these {len(chosen)} sessions?")
+    deleted = with_home(lambda claw: _delete(claw, chosen)) if chosen else []
+    if as_json:
+        print_json([session_document(each) for each in deleted])
+    else:
+        print_text(f"{len(deleted)} session{'' if len(deleted) == 1 else 's'} deleted")
 
 
 @sessions.command("delete")
@@ -204,6 +270,22 @@ def delete(name: str, is_confirmed: bool) -> None:
     print_text(f"session {shown} is deleted")
 
 
+def _named(session: SessionSummary) -> tuple[str, str]:
+    title = printable_line(session.title or session.last_text, _TITLE_CHARACTERS)
+    return printable_name(session.name or session.id[:12]), title
+
+
+def _print_calls(calls: list[dict[str, Any]], *, as_json: bool) -> None:
+    """Print the calls of a session, each in a line, with those of scripts below."""
+    if as_json:
+        print_json(calls)
+        return
+    for call in calls:
+        print_text(texts.call_text(call))
+        for each in call["calls"]:
+            print_text(f"    {each['number']}. {texts.call_text(each)}")
+
+
 async def find_stored(store: Store, name: str) -> Session:
     """Find a session by its name or id."""
     session = await store.find_session(name)
@@ -221,16 +303,6 @@ async def _messages(store: Store, session: Session) -> AsyncIterator[Message]:
         after = page[-1].sequence or 0
 
 
-async def _write(
-    store: Store, session: Session, format_name: str, write: Callable[[str], object], *, is_file: bool
-) -> None:
-    if format_name == "json":
-        # A file is UTF-8; what stdout leads to is not known, and ASCII holds everything.
-        await _write_json(store, session, write, ensure_ascii=not is_file)
-    else:
-        await _write_markdown(store, session, write, is_file=is_file)
-
-
 async def _write_cassette(store: Store, session: Session, name: str) -> None:
     from oneclaw_core.cassettes.cassette_file import write_cassette
     from oneclaw_core.cassettes.stored_session import entries_of_session
@@ -245,37 +317,35 @@ async def _write_cassette(store: Store, session: Session, name: str) -> None:
     print_text(f"wrote {len(entries)} answers to {printable_name(name)}")
 
 
-async def _write_json(store: Store, session: Session, write: Callable[[str], object], *, ensure_ascii: bool) -> None:
-
-    head = json_text(session_document(session), indent=2, ensure_ascii=ensure_ascii)
+async def _write_json(store: Store, session: Session, write: Callable[[str], object], *, is_file: bool) -> None:
+    # A file is UTF-8; what stdout leads to is not known, and ASCII holds everything.
+    as_text = partial(json_text, ensure_ascii=not is_file)
+    head = as_text(session_document(session), indent=2)
     write(head.removesuffix("\n}") + ',\n  "messages": [')
     separator = "\n"
     async for message in _messages(store, session):
-        write(f"{separator}    {json_text(message_document(message), ensure_ascii=ensure_ascii)}")
+        write(f"{separator}    {as_text(texts.message_document(message))}")
         separator = ",\n"
     write("\n  ]")
     if scripts := await store.script_calls(session.id):
-        from oneclaw_core.scripts.journal import script_documents
-
-        write(',\n  "scripts": ' + json_text(script_documents(scripts), indent=2, ensure_ascii=ensure_ascii))
+        write(',\n  "scripts": ' + as_text(script_documents(scripts), indent=2))
     write("\n}\n")
 
 
 async def _write_markdown(store: Store, session: Session, write: Callable[[str], object], *, is_file: bool) -> None:
     is_raw = os.environ.get(RAW_VARIABLE) and (is_file or not is_terminal(sys.stdout))
     shown: Callable[[str], str] = str if is_raw else printable
-    write(shown(markdown_head(session)))
+    write(shown(texts.markdown_head(session)))
     async for message in _messages(store, session):
-        write(shown(markdown_entry(message)))
+        write(shown(texts.markdown_entry(message)))
 
 
 @contextmanager
 def _new_file(name: str) -> Iterator[IO[str]]:
     """Open a file that only its owner can read; one that is there is replaced, and closed to others first."""
     try:
-        with open(  # Path.open knows no opener
-            name, "w", encoding="utf-8", errors="backslashreplace", newline="\n", opener=_private
-        ) as file:
+        # Path.open knows no opener.
+        with open(name, "w", encoding="utf-8", errors="backslashreplace", newline="\n", opener=_private) as file:
             yield file
     except OSError as error:
         raise OneClawError(f"{name} cannot be written: {error.strerror or error}") from None
@@ -294,140 +364,14 @@ def _private(path: str, flags: int) -> int:
     return descriptor
 
 
-_COMPACT_CHARACTERS = 200
-NOT_SENT = "not sent"
-
-
-def timestamp(moment: datetime | None) -> str | None:
-    """Format a point in time as ISO 8601 in UTC, such as ``2026-11-21T08:30:00Z``."""
-    return None if moment is None else moment.replace(microsecond=0, tzinfo=None).isoformat() + "Z"
-
-
-def session_document(session: Session) -> dict[str, Any]:
-    """Describe a session for JSON."""
-    return {
-        "id": session.id,
-        "name": session.name,
-        "title": session.title,
-        "agent": session.agent,
-        "model": session.model,
-        "created_at": timestamp(session.created_at),
-        "updated_at": timestamp(session.updated_at),
-        "parent_id": session.parent_id,
-    }
-
-
-def message_document(message: Message) -> dict[str, Any]:
-    """Describe a history entry for JSON, texts and results whole, without fields that do not apply to its type.
-
-    Data that a wire format wants back verbatim is of no use elsewhere and left out as well.
-    """
-    document = {
-        "sequence": message.sequence,
-        "type": str(message.type),
-        "created_at": timestamp(message.created_at),
-        "content": message.content,
-        "model": message.model,
-        "is_incomplete": True if message.is_incomplete else None,
-        "not_sent": message.not_sent,
-        "is_of_output": True if message.is_of_output else None,
-        "tool_call_id": message.tool_call_id,
-        "tool_name": message.tool_name,
-        "tool_input": message.tool_input,
-        "tool_status": None if message.tool_status is None else str(message.tool_status),
-        "error_type": message.error_type,
-        "duration_ms": message.duration_ms,
-    }
-    return {key: value for key, value in document.items() if value is not None}
-
-
-def hit_document(hit: Hit) -> dict[str, Any]:
-    """Describe a search hit for JSON; fields that do not apply are null."""
-    passage = hit.passage
-    return {
-        "source": str(passage.source),
-        "session": passage.session_id,
-        "session_name": passage.session_name,
-        "session_title": passage.session_title,
-        "sequence": passage.sequence,
-        "role": passage.role,
-        "created_at": timestamp(passage.moment),
-        "score": round(hit.score, 4),
-        "text": hit.excerpt,
-    }
-
-
-def compact_text(message: Message, model: str | None = None) -> str:
-    """Format an entry for a terminal: messages in full, calls and results on a line each.
-
-    Args:
-        message: the entry.
-        model: the model of the answer before; another one is named.
-
-    Returns:
-        The text; empty for what is not shown.
-    """
-    if message.is_of_output:
-        return ""
-    match message.type:
-        case MessageType.USER:
-            return f"{_speaker('You', message, None)}: {message.content}\n"
-        case MessageType.ASSISTANT:
-            named = printable_name(message.model) if message.model and message.model != model else None
-            return f"{_speaker('OneClaw', message, named)}: {message.content}\n" if message.content else ""
-        case MessageType.TOOL_CALL:
-            return f"  -> {message.tool_name} {one_line(message.tool_input or '', _COMPACT_CHARACTERS)}"
-        case MessageType.TOOL_RESULT:
-            return f"  <- {_outcome(message)}: {one_line(message.content, _COMPACT_CHARACTERS)}"
-
-
-def markdown_head(session: Session) -> str:
-    """Return the head of a Markdown export."""
-    facts = {
-        "Session": f"{session.name} ({session.id})" if session.name else session.id,
-        "Agent": session.agent,
-        "Model": session.model or "default",
-        "Begun": timestamp(session.created_at),
-        "Last used": timestamp(session.updated_at),
-    }
-    lines = [f"- {name}: {value}" for name, value in facts.items()]
-    title = one_line(session.title or session.name or session.id)
-    return f"# {title}\n\n" + "\n".join(lines) + "\n"
-
-
-def markdown_entry(message: Message) -> str:
-    """Format an entry as Markdown, with results whole; empty for what is not shown."""
-    if message.is_of_output:
-        return ""
-    match message.type:
-        case MessageType.USER:
-            return f"\n## {_speaker('User', message, None)}\n\n{message.content}\n"
-        case MessageType.ASSISTANT:
-            speaker = _speaker("Assistant", message, message.model)
-            return f"\n## {speaker}\n\n{message.content}\n" if message.content else ""
-        case MessageType.TOOL_CALL:
-            return f"\n### Call of `{message.tool_name}`\n\n{_fenced(message.tool_input or '', 'json')}"
-        case MessageType.TOOL_RESULT:
-            return f"\n### Result of `{message.tool_name}` ({_outcome(message)})\n\n{_fenced(message.content)}"
-
-
-def _speaker(name: str, message: Message, model: str | None) -> str:
-    states = ("broken off" if message.is_incomplete else None, NOT_SENT if message.not_sent is not None else None)
-    notes = [each for each in (model, *states) if each]
-    return f"{name} ({', '.join(notes)})" if notes else name
-
-
-def _outcome(message: Message) -> str:
-    words = [message.error_type or str(message.tool_status or "")]
-    if message.duration_ms is not None:
-        words.append(f"{message.duration_ms:.0f} ms")
-    if message.not_sent is not None:
-        words.append(NOT_SENT)
-    return ", ".join(words)
-
-
-def _fenced(text: str, language: str = "") -> str:
-    # CommonMark: a fence is closed by one at least as long, so it must be longer than any in the text.
-    longest = max((len(run) for run in re.findall("`{3,}", text)), default=2)
-    fence = "`" * (longest + 1)
-    return f"{fence}{language}\n{text}\n{fence}\n"
+async def _delete(claw: OneClaw, chosen: Sequence[SessionSummary]) -> list[Session]:
+    deleted: list[Session] = []
+    for each in chosen:
+        try:
+            await claw.delete_session(each.id)
+        except SessionBusyError as error:
+            warn(str(error))
+        else:
+            deleted.append(each)
+    await claw.plugins.drain(2.0)
+    return deleted

@@ -8,7 +8,7 @@ import click
 
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import json_option, print_listing, print_text
+from oneclaw_core.cli.output import document_of, json_option, print_listing, print_text
 from oneclaw_core.cli.running import with_configuration
 from oneclaw_core.types.tool_groups import one_line
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.sessions.settings import SwitchKind
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.types.tool_groups import ToolGroupDefinition
-    from oneclaw_core.types.tools import ToolDefinition, ToolSourceInfo
 
 _DESCRIPTION_CHARACTERS = 100
 
@@ -46,8 +44,8 @@ def list_tools(group: str | None, agent: str | None, as_json: bool) -> None:
         )
         names = [name for name in names if selected.allows(name)]
     columns = ("name", "group", "plugin", "state", "description")
-    documents = (_document(registry, name) for name in names)
-    print_listing(as_json, documents, columns, (_row(catalog, name) for name in names))
+    documents = [_document(registry, name) for name in names]
+    print_listing(as_json, documents, columns, (_row(each, catalog) for each in documents))
 
 
 @tools.command("enable")
@@ -80,37 +78,28 @@ def _switch(name: str, is_group: bool, *, is_enabled: bool) -> None:
 
 
 def _document(registry: ToolRegistry, name: str) -> dict[str, Any]:
-    definition, source = _registered(registry, name)
-    return {
-        "name": name,
-        "description": definition.description,
-        "group": source.group_name,
-        "plugin": source.plugin,
-        "enabled": registry.is_enabled(name),
-        "parameters": dict(definition.parameters),
-        "required_permissions": definition.required_permissions,
-        "timeout_seconds": definition.timeout_seconds,
-        "read_only": definition.read_only,
-        "idempotent": definition.idempotent,
-        "output_schema": definition.output_schema,
-    }
-
-
-def _row(catalog: HomeCatalog, name: str) -> tuple[str, ...]:
-    definition, source = _registered(catalog.registry, name)
-    if name in catalog.states.disabled_tools:
-        state = "disabled"
-    else:
-        state = "enabled" if catalog.registry.is_enabled(name) else "disabled (group)"
-    description = one_line(definition.description, _DESCRIPTION_CHARACTERS)
-    return name, source.group_name or "", source.plugin or "", state, description
-
-
-def _registered(registry: ToolRegistry, name: str) -> tuple[ToolDefinition, ToolSourceInfo]:
     tool, source = registry.get_tool(name), registry.get_source_info(name)
     assert tool is not None, name
     assert source is not None, name
-    return tool.definition, source
+    return {
+        "name": name,
+        "description": tool.definition.description,
+        "group": source.group_name,
+        "plugin": source.plugin,
+        "enabled": registry.is_enabled(name),
+        "parameters": dict(tool.definition.parameters),
+        **document_of(tool.definition, "required_permissions", "timeout_seconds"),
+        **document_of(tool.definition, "read_only", "idempotent", "output_schema"),
+    }
+
+
+def _row(document: dict[str, Any], catalog: HomeCatalog) -> tuple[str, ...]:
+    if document["name"] in catalog.states.disabled_tools:
+        state = "disabled"
+    else:
+        state = "enabled" if document["enabled"] else "disabled (group)"
+    description = one_line(document["description"], _DESCRIPTION_CHARACTERS)
+    return document["name"], document["group"] or "", document["plugin"] or "", state, description
 
 
 @click.group(cls=CommandGroup)
@@ -125,21 +114,15 @@ def list_groups(as_json: bool) -> None:
     catalog = load_catalog()
     tool_names = catalog.registry.get_tool_groups()
     documents = [
-        _group_document(catalog, group, tool_names.get(group.name, []))
+        {
+            **document_of(group, "name", "display_name", "description"),
+            "plugin": _plugin_of_group(catalog, group.name, tool_names.get(group.name, [])),
+            "tools": tool_names.get(group.name, []),
+            "enabled": group.name not in catalog.states.disabled_groups,
+        }
         for group in catalog.registry.get_all_group_definitions()
     ]
     print_listing(as_json, documents, ("name", "plugin", "tools", "state", "description"), map(_group_row, documents))
-
-
-def _group_document(catalog: HomeCatalog, group: ToolGroupDefinition, tool_names: list[str]) -> dict[str, Any]:
-    return {
-        "name": group.name,
-        "display_name": group.display_name,
-        "description": group.description,
-        "plugin": _plugin_of_group(catalog, group.name, tool_names),
-        "tools": tool_names,
-        "enabled": group.name not in catalog.states.disabled_groups,
-    }
 
 
 def _plugin_of_group(catalog: HomeCatalog, name: str, tool_names: list[str]) -> str | None:

@@ -13,11 +13,14 @@ from oneclaw_core.cli.output import json_option, print_listing, print_text
 from oneclaw_core.cli.running import with_store
 from oneclaw_core.errors import UsageError
 from oneclaw_core.permissions.rules import TRUST_PERMISSION
+from oneclaw_core.project import trust as projects
 from oneclaw_core.system.home import current_directory, find_home
 from oneclaw_core.types.permissions import Decision, Grant
 
 if TYPE_CHECKING:
     from oneclaw_core.sessions.store import Store
+
+_PINS = projects.PINS_SETTING
 
 
 @click.command()
@@ -59,37 +62,25 @@ def trust_directory(directory: Path, *, force: bool = False) -> tuple[list[str],
         UsageError: there is no such directory, or it is not a project.
         OneClawError: the home or its database cannot be used.
     """
-    from oneclaw_core.project.trust import (
-        PINS_SETTING,
-        change_text,
-        find_instructions,
-        keep_contents,
-        pins_in,
-        read_instruction,
-        untrusted_reason,
-        with_pins,
-    )
-
     path = Path(os.path.realpath(directory))
     if not path.is_dir():
         raise UsageError(f"there is no directory {path}")
-    reason = untrusted_reason(path)
+    reason = projects.untrusted_reason(path)
     if reason is not None and not force:
         raise UsageError(f"{path} is not trusted, since {reason}; start in a project, or add --force")
-    found = find_instructions(path)
+    found = projects.find_instructions(path)
     contents = find_home().path / "projects"
 
     async def remember(store: Store) -> list[str]:
-        before = await store.change_setting(PINS_SETTING, lambda stored: with_pins(stored, str(path), found))
-        pins = pins_in({PINS_SETTING: before}, str(path))
+        before = await store.change_setting(_PINS, lambda stored: projects.with_pins(stored, str(path), found))
+        pins = projects.pins_in({_PINS: before}, str(path))
         await store.set_grant(Grant(TRUST_PERMISSION, str(path)))
-        if not pins:
-            return []
-        changed = [name for name in found if pins.get(name) != found[name]]
-        return [change_text(contents, each, pins.get(each), read_instruction(path, each) or b"") for each in changed]
+        changed = [name for name in found if pins.get(name) != found[name]] if pins else []
+        contents_now = {name: projects.read_instruction(path, name) or b"" for name in changed}
+        return [projects.change_text(contents, name, pins.get(name), now) for name, now in contents_now.items()]
 
     shown = with_store(remember)
-    keep_contents(contents, path, found)
+    projects.keep_contents(contents, path, found)
     return shown, list(found)
 
 
@@ -99,27 +90,25 @@ def forget_trust(directory: str) -> bool:
     Raises:
         OneClawError: the home or its database cannot be used.
     """
-    from oneclaw_core.project.trust import PINS_SETTING, with_pins
 
     async def forget(store: Store) -> int:
-        await store.change_setting(PINS_SETTING, lambda stored: with_pins(stored, directory, None) or None)
+        await store.change_setting(_PINS, lambda stored: projects.with_pins(stored, directory, None) or None)
         return await store.remove_grants(TRUST_PERMISSION, directory)
 
     return bool(with_store(forget))
 
 
 def _list(as_json: bool) -> None:
-    decided = [each for each in load_catalog().states.grants if each.permission == TRUST_PERMISSION]
     documents = [
         {
             "directory": each.pattern,
             "trusted": each.decision is Decision.GRANT,
             "since": each.created_at.isoformat() if each.created_at is not None else None,
         }
-        for each in decided
+        for each in load_catalog().states.grants
+        if each.permission == TRUST_PERMISSION
     ]
     rows = (
-        (str(each["directory"] or "all"), "trusted" if each["trusted"] else "refused", str(each["since"] or ""))
-        for each in documents
+        (each["directory"] or "all", "trusted" if each["trusted"] else "refused", each["since"]) for each in documents
     )
     print_listing(as_json, documents, ("directory", "state", "since"), rows)

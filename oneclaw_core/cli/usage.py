@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.cli.output import json_option, print_json, print_table, printable_name
+from oneclaw_core.cli.output import document_of, json_option, print_json, print_table, printable_name
 from oneclaw_core.cli.running import with_store
 from oneclaw_core.errors import UsageError
 from oneclaw_core.types.budget import dollars
@@ -97,36 +97,22 @@ def _label(grouping: str, row: UsageRow) -> str:
 
 def _cells(sums: UsageTotals) -> tuple[str, ...]:
     at_least = "at least " if sums.at_least_requests else ""
+    cached, cost = sums.cached_input_tokens, sums.cost
+    at_least_cost = "at least " if sums.priced_requests < sums.requests else at_least
+    reasons = ", ".join(f"{what} {count}" for what, count in _changes(sums).items() if count)
     return (
         f"{sums.requests:,}",
         _count(sums.input_tokens, at_least),
-        _cached(sums),
+        "unknown" if cached is None or sums.cached_share is None else f"{cached:,} ({sums.cached_share:.0%})",
         _count(sums.output_tokens, at_least),
         _count(sums.reasoning_tokens, at_least),
-        _cost(sums, at_least),
-        _breaks(sums),
+        "unknown" if cost is None else f"{at_least_cost}{dollars(cost)}",
+        f"{sums.prefix_breaks} ({reasons})" if reasons else str(sums.prefix_breaks),
     )
-
-
-def _cached(sums: UsageTotals) -> str:
-    if sums.cached_input_tokens is None or sums.cached_share is None:
-        return "unknown"
-    return f"{sums.cached_input_tokens:,} ({sums.cached_share:.0%})"
 
 
 def _count(tokens: int | None, at_least: str) -> str:
     return "unknown" if tokens is None else f"{at_least}{tokens:,}"
-
-
-def _cost(sums: UsageTotals, at_least: str) -> str:
-    if sums.cost is None:
-        return "unknown"
-    return (at_least or ("at least " if sums.priced_requests < sums.requests else "")) + dollars(sums.cost)
-
-
-def _breaks(sums: UsageTotals) -> str:
-    reasons = ", ".join(f"{what} {count}" for what, count in _changes(sums).items() if count)
-    return f"{sums.prefix_breaks} ({reasons})" if reasons else str(sums.prefix_breaks)
 
 
 def _changes(sums: UsageTotals) -> dict[str, int]:
@@ -145,16 +131,9 @@ def _key_document(grouping: str, row: UsageRow) -> dict[str, Any]:
 
 def _document(sums: UsageTotals) -> dict[str, Any]:
     return {
-        "requests": sums.requests,
-        "at_least_requests": sums.at_least_requests,
-        "input_tokens": sums.input_tokens,
-        "cached_input_tokens": sums.cached_input_tokens,
+        **document_of(sums, "requests", "at_least_requests", "input_tokens", "cached_input_tokens"),
         "cached_share": None if sums.cached_share is None else round(sums.cached_share, 4),
-        "cache_write_tokens": sums.cache_write_tokens,
-        "output_tokens": sums.output_tokens,
-        "reasoning_tokens": sums.reasoning_tokens,
-        "cost": sums.cost,
-        "priced_requests": sums.priced_requests,
-        "prefix_breaks": sums.prefix_breaks,
+        **document_of(sums, "cache_write_tokens", "output_tokens", "reasoning_tokens"),
+        **document_of(sums, "cost", "priced_requests", "prefix_breaks"),
         "changes": {what.replace(" ", "_"): count for what, count in _changes(sums).items()},
     }

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from oneclaw_core.cli.input_lines import LineReader
+from oneclaw_core.cli.asking import LineReader
 from oneclaw_core.errors import UsageError
 
 pytestmark = pytest.mark.lowest_versions
@@ -62,6 +62,6 @@ def test_the_loop_goes_on_while_a_line_is_awaited_and_waiting_can_be_stopped(pip
 
 
 def test_a_line_without_end_is_refused(monkeypatch):
-    monkeypatch.setattr("oneclaw_core.cli.input_lines.MAX_LINE_BYTES", 100_000)
+    monkeypatch.setattr("oneclaw_core.cli.asking.MAX_LINE_BYTES", 100_000)
     with Path("/dev/zero").open() as endless, pytest.raises(UsageError, match="longer than 100,000 bytes"):
         asyncio.run(all_lines(endless.fileno()))

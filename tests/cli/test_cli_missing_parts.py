@@ -138,7 +138,9 @@ def test_naming_a_tool_of_a_missing_plugin_says_what_to_install(home, oneclaw, m
         ("run", "--model", "ollama/llama3", "hello"),
     ],
 )
-def test_a_provider_of_a_missing_plugin_says_what_to_install(core_alone, oneclaw, arguments):
+def test_a_provider_of_a_missing_plugin_says_what_to_install(home, oneclaw, monkeypatch, arguments):
+    found = [point for point in loading.discover() if point.name in ("builtin", "setup")]
+    monkeypatch.setattr(loading.PluginCache, "plugins", lambda self: found)
     outcome = oneclaw(*arguments)
     assert outcome.status == 2
     assert how_to_install("openai") in outcome.stderr

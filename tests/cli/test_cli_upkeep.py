@@ -4,7 +4,7 @@ import logging
 import os
 
 from oneclaw_core.cli.log import MAX_FILE_BYTES, HomeLog
-from oneclaw_core.cli.upkeep import tidy_up
+from oneclaw_core.cli.serve import tidy_up
 from oneclaw_core.system.home import find_home
 
 

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from oneclaw_core import ToolDefinition, ToolGroupDefinition
-from oneclaw_core.cli.plugin_commands import PluginCommand, plugin_commands
+from oneclaw_core.cli.command_group import PluginCommand, plugin_commands
 from oneclaw_core.errors import PluginError
 from oneclaw_core.plugins import isolation
 from oneclaw_core.plugins.first_use import load_object, load_object_now, load_plugin

@@ -14,8 +14,7 @@ import pytest
 from oneclaw_scheduled_tasks.commands import tasks
 
 from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSourceType, hookimpl, tool
-from oneclaw_core.cli.command_group import make_option
-from oneclaw_core.cli.plugin_commands import plugin_commands
+from oneclaw_core.cli.command_group import make_option, plugin_commands
 from oneclaw_core.config.user_choices import disabled_plugins
 from oneclaw_core.contract import CONTRACT_VERSION
 from oneclaw_core.plugins.distributions import CORE_TOOLS

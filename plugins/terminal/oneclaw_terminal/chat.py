@@ -24,6 +24,7 @@ from oneclaw_core.cli import (
     is_terminal,
     note_cut_off,
     note_missing_parts,
+    open_asking,
     print_text,
     printable_line,
     printable_name,
@@ -139,11 +140,14 @@ async def _opened(
 
     @asynccontextmanager
     async def open_home() -> AsyncGenerator[OneClaw, None]:
-        async with choice.open(view) as claw, chat_services(claw, print_text) if has_services else nullcontext():
+        async with (
+            open_asking(choice.allow, view.giving_way) as claw,
+            chat_services(claw, print_text) if has_services else nullcontext(),
+        ):
             yield claw
 
     if plugin is None:
-        async with choice.open(view) as claw:
+        async with open_asking(choice.allow, view.giving_way) as claw:
             yield claw, None
         return
     from oneclaw_terminal.reloading import Reloader
