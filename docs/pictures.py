@@ -113,7 +113,7 @@ PACKAGES = {
     "provenance": "marks of a session",
     "hookspecs": "a function for each hook",
     "contract": "what hooks get and return",
-    "http_providers": "providers over HTTP",
+    "http_providers": "old names",
     "permissions": "what tools may do",
     "config": "settings, keys, models",
     "plugins": "loading, calling hooks",

@@ -225,7 +225,7 @@ class ProviderError(OneClawError):
     Attributes:
         retry_after_seconds: when the service asks to be asked again; ``None`` if it did not say.
         refused_parts: the parts without which the request can be sent again, as
-            :mod:`oneclaw_core.http_providers.left_out` names them.
+            :mod:`oneclaw_core.models.left_out` names them.
         is_final: True if nothing is asked in its place, such as after a part of the answer was shown.
     """
 
@@ -373,3 +373,8 @@ def describe_error(error: BaseException, *, limit: int = 500) -> str:
         text = "(its message cannot be shown)"
     text = " ".join(text.split())
     return f"{name}: {text}"[:limit] if text else str(name)
+
+
+def service_reason(error: Exception, most_characters: int | None = None) -> str:
+    """Return what the service said of a refusal, without our own words before it."""
+    return str(error).rpartition("it says: ")[2][:most_characters]

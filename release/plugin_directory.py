@@ -38,7 +38,7 @@ def directory() -> str:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     standard = {each.partition(">")[0] for each in extras["standard"]}
     projects = [path.parent for path in ROOT.glob("plugins/*/pyproject.toml")]
-    projects = [each for each in projects if "oneclaw" in _project(each)["entry-points"]]  # not pytest-oneclaw
+    projects = [each for each in projects if "oneclaw" in _project(each).get("entry-points", {})]  # some are libraries
     sections = [
         (_name(each) not in standard, _name(each), _section(each, _name(each) in standard)) for each in projects
     ]

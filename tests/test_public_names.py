@@ -89,7 +89,6 @@ def test_an_unknown_name_is_an_attribute_error():
         ("tools", "permissions", "approval_question"),
         ("tools", "process", "sandbox_policy"),
         ("tools", "tool_functions", "FunctionTool"),
-        ("providers", "http_providers", "HttpProvider"),
         ("plugins", "project", "Project"),
         ("plugins", "config", "known_secret_check"),
     ],
@@ -101,18 +100,25 @@ def test_a_name_that_moved_is_still_found_with_a_warning(old, new, name):
     assert found is getattr(import_module(f"oneclaw_core.{new}"), name)
 
 
-def test_fixtures_are_still_found_with_a_warning_where_they_are_installed(monkeypatch):
-    import pytest_oneclaw
+@pytest.mark.parametrize(
+    ("old", "package", "name"),
+    [
+        ("testing", "pytest_oneclaw", "CallTool"),
+        ("providers", "oneclaw_http_providers", "HttpProvider"),
+        ("http_providers", "oneclaw_http_providers", "HttpProvider"),
+    ],
+)
+def test_a_name_of_another_distribution_is_found_with_a_warning_where_that_is_installed(
+    monkeypatch, old, package, name
+):
+    module = import_module(f"oneclaw_core.{old}")
+    with pytest.warns(DeprecationWarning, match=f"{name} is {package}.{name} now; version 0.4"):
+        assert getattr(module, name) is getattr(import_module(package), name)
+    assert name not in module.__all__
 
-    import oneclaw_core.testing
-
-    with pytest.warns(DeprecationWarning, match="CallTool is pytest_oneclaw.CallTool now; version 0.4"):
-        assert oneclaw_core.testing.CallTool is pytest_oneclaw.CallTool
-    assert "CallTool" not in oneclaw_core.testing.__all__
-
-    monkeypatch.setitem(sys.modules, "pytest_oneclaw", None)
-    with pytest.raises(ModuleNotFoundError, match="pip install pytest-oneclaw"):
-        _ = oneclaw_core.testing.CallTool
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ModuleNotFoundError, match=f"pip install {package.replace('_', '-')}"):
+        getattr(module, name)
 
 
 def test_importing_the_package_imports_nothing_heavy():

@@ -8,7 +8,8 @@ from shipped_parts import PARTS_FILE, own_plugins, parts_text
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = sorted(folder.parent.name for folder in ROOT.glob("plugins/*/pyproject.toml"))
-PLUGINS = [name for name in FOLDERS if name != "pytest_oneclaw"]
+KIT = "http_providers"  # what plugins share
+PLUGINS = [name for name in FOLDERS if name not in ("pytest_oneclaw", KIT)]
 
 pytestmark = pytest.mark.skipif(not PLUGINS, reason="a source distribution of the core has no plugins beside it")
 
@@ -33,14 +34,25 @@ def test_the_fixtures_are_no_plugin_and_a_distribution_by_themselves(workspace):
     assert "pytest11" not in workspace["project"]["entry-points"]
 
 
+def test_the_kit_of_providers_is_no_plugin_and_a_distribution_by_itself(workspace):
+    project = tomllib.loads((ROOT / "plugins" / KIT / "pyproject.toml").read_text(encoding="utf-8"))
+
+    assert "entry-points" not in project["project"]
+    assert workspace["tool"]["uv"]["sources"]["oneclaw-http-providers"] == {"workspace": True}
+    assert (ROOT / "plugins" / KIT / "oneclaw_http_providers" / "py.typed").exists()
+
+
 @pytest.mark.parametrize("plugin", FOLDERS)
 def test_plugin_is_bound_by_the_import_contracts(plugin, workspace):
     package = plugin if plugin == "pytest_oneclaw" else f"oneclaw_{plugin}"
     contracts = workspace["tool"]["importlinter"]["contracts"]
-    layers = next(contract["layers"] for contract in contracts if "oneclaw_core" in contract.get("layers", ()))
+    plugins, *below = next(contract["layers"] for contract in contracts if "oneclaw_core" in contract.get("layers", ()))
 
     assert package in workspace["tool"]["importlinter"]["root_packages"]
-    assert [name.strip() for name in layers[0].split("|")].count(package) == 1, "plugins share the layer above the core"
+    if plugin == KIT:
+        assert below == [package, "oneclaw_core"], "plugins may import it, and it no plugin"
+    else:
+        assert [name.strip() for name in plugins.split("|")].count(package) == 1, "plugins share the uppermost layer"
 
 
 @pytest.mark.parametrize("plugin", PLUGINS)

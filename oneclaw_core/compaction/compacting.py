@@ -23,8 +23,8 @@ from oneclaw_core.errors import (
     UnknownModelError,
     UsageError,
     reworded,
+    service_reason,
 )
-from oneclaw_core.http_providers.left_out import service_reason
 from oneclaw_core.turn.request import shown_history
 from oneclaw_core.turn.state import Ask, TurnState
 from oneclaw_core.turn.steps import record_unstored

@@ -11,10 +11,11 @@ import math
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from oneclaw_core.errors import SettingsError
-from oneclaw_core.http_providers.service_url import http_parts
 from oneclaw_core.providers.base import KEY_HEADERS
+from oneclaw_core.secrets.redaction import REDACTED
 from oneclaw_core.types.agents import REASONING_LEVELS
 
 if TYPE_CHECKING:
@@ -141,6 +142,31 @@ def with_options(config: ProviderConfig, stored: Mapping[str, Any]) -> ProviderC
             f"oneclaw providers set {config.name}"
         ) from None
     return replace(config, **found)
+
+
+def http_parts(url: str) -> SplitResult | None:
+    """Take the URL of an HTTP server apart; ``None`` if it is none."""
+    try:
+        parts = urlsplit(url)
+        return parts if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 else None
+    except ValueError:
+        return None
+
+
+def shown_url(url: str) -> str:
+    """A base URL as it can be shown: without user and password, and with the names alone of what its query says.
+
+    Args:
+        url: as it was written, and perhaps of no use.
+    """
+    if not any(mark in url for mark in "@?#"):
+        return url
+    parts = http_parts(url)
+    if parts is None:
+        return REDACTED
+    names = [name for name, is_named, _ in (each.partition("=") for each in parts.query.split("&")) if is_named]
+    query = "&".join(f"{name}={REDACTED}" for name in names) or (REDACTED if parts.query else "")
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query, fragment=""))
 
 
 def place_of(config: ProviderConfig) -> str:

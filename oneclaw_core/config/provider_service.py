@@ -13,6 +13,7 @@ from oneclaw_core.config.provider_options import (
     OPTIONS,
     check_headers,
     check_options,
+    http_parts,
     is_same_place,
     place_at,
     place_of,
@@ -30,7 +31,6 @@ from oneclaw_core.config.providers import (
     provider_states,
 )
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, ProtectedError, UsageError
-from oneclaw_core.http_providers.service_url import http_parts
 from oneclaw_core.plugins.distributions import PROVIDER_PLUGINS
 from oneclaw_core.providers.base import route_of
 from oneclaw_core.providers.known import key_variable_of

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from oneclaw_core.config.keys import KeySource, keys_in
-from oneclaw_core.config.provider_options import OPTIONS, is_same_place, place_of, with_options
+from oneclaw_core.config.provider_options import OPTIONS, is_same_place, place_of, shown_url, with_options
 from oneclaw_core.config.setting_fields import SettingField, variable_of
 from oneclaw_core.errors import NotFoundError, SettingsError, UsageError
-from oneclaw_core.http_providers.service_url import shown_url
 from oneclaw_core.plugins.distributions import PROVIDER_PLUGINS
 from oneclaw_core.providers.base import KEY_HEADERS, ProviderConfig
 from oneclaw_core.providers.known import LazyProviderFactory

@@ -24,14 +24,17 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.http.clients import create_guarded_client as create_guarded_client
     from oneclaw_core.http.clients import expands_boundedly as expands_boundedly
     from oneclaw_core.http.clients import prepare_clients as prepare_clients
+    from oneclaw_core.http.messages import FaultKind as FaultKind
     from oneclaw_core.http.messages import InvalidRequestError as InvalidRequestError
     from oneclaw_core.http.messages import body_pieces as body_pieces
+    from oneclaw_core.http.messages import connection_fault as connection_fault
     from oneclaw_core.http.messages import decoded as decoded
     from oneclaw_core.http.messages import failure_text as failure_text
     from oneclaw_core.http.messages import media_type as media_type
     from oneclaw_core.http.messages import outgoing_request as outgoing_request
     from oneclaw_core.http.messages import shown_url as shown_url
     from oneclaw_core.http.messages import status_text as status_text
+    from oneclaw_core.http.messages import unpacked as unpacked
     from oneclaw_core.http.oauth.service import AccessToken as AccessToken
     from oneclaw_core.http.oauth.service import OAuthGrant as OAuthGrant
     from oneclaw_core.http.proxy import GuardedProxy as GuardedProxy
@@ -44,6 +47,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.http.servers import bearer_token as bearer_token
     from oneclaw_core.http.servers import listen as listen
     from oneclaw_core.http.servers import send_refusal as send_refusal
+    from oneclaw_core.secrets.redaction import REDACTED as REDACTED
     from oneclaw_core.secrets.store import SecretPlace as SecretPlace
     from oneclaw_core.secrets.store import SecretStore as SecretStore
     from oneclaw_core.secrets.store import SecretWords as SecretWords

@@ -38,7 +38,7 @@ _MOST_PASSES = 4
 _SECONDS = 1.0
 
 
-def lenient_arguments(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
+def lenient_reading(text: str, schema: Mapping[str, Any]) -> dict[str, Any] | None:
     """Read arguments that are not valid as they are; whether they are now is for the caller to find out.
 
     Returns:

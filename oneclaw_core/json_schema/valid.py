@@ -97,9 +97,9 @@ async def _own_words(tool: RegisteredTool, arguments: dict[str, Any]) -> str | N
 
 def _read_leniently(validators: Validators, call: Call) -> dict[str, Any] | None:
     """Read arguments that are almost right; ``None`` if they are not valid then either."""
-    from oneclaw_core.json_schema.lenient_arguments import lenient_arguments
+    from oneclaw_core.json_schema.lenient_arguments import lenient_reading
 
-    arguments = lenient_arguments(call.asked.arguments, call.tool.definition.parameters)
+    arguments = lenient_reading(call.asked.arguments, call.tool.definition.parameters)
     if arguments is None or validators.faults(call.tool, arguments):
         return None
     _log.info("the arguments of a call of %s were read leniently", call.asked.name)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OutputError, UsageError
-from oneclaw_core.http_providers.left_out import OUTPUT, TOOLS
+from oneclaw_core.models.left_out import OUTPUT, TOOLS
 from oneclaw_core.outputs.form import OutputFaults, OutputForm
 from oneclaw_core.tools.registry import RegisteredTool
 from oneclaw_core.turn.state import Ending

@@ -1,7 +1,7 @@
 """Heal a session that a model service refuses: find the message that it refuses, and leave that out from then on.
 
 A service that refuses a request for a reason that no rule explains would refuse every later request of the session too.
-What can be left out of a request without loss is left out before, see :mod:`oneclaw_core.http_providers.left_out`. Then
+What can be left out of a request without loss is left out before, see :mod:`oneclaw_core.models.left_out`. Then
 the history is compacted once if it is long. Then the newest message is left out, which stays in the session, marked as
 not sent. What is refused even so gets an error that names the way out.
 """
@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.compaction.estimate import message_tokens
 from oneclaw_core.compaction.plan import CompactionReason, ContextLimits
-from oneclaw_core.errors import ProviderError, ProviderRequestError, UnfinishedAnswerError, reworded
-from oneclaw_core.http_providers.left_out import service_reason
+from oneclaw_core.errors import ProviderError, ProviderRequestError, UnfinishedAnswerError, reworded, service_reason
 from oneclaw_core.turn.request import left_out, not_sent_note
 from oneclaw_core.turn.state import Ask, show_nothing
 from oneclaw_core.turn.steps import record_unstored

@@ -122,7 +122,7 @@ class ModelRequest:
         reasoning: how much the model is to think, ``None`` for the service's own; takes the place of the parameters
             by which the service is told the same.
         left_out: the parts that the service has refused, by the names of
-            :mod:`oneclaw_core.http_providers.left_out`, each with the reason that it gave.
+            :mod:`oneclaw_core.models.left_out`, each with the reason that it gave.
         first_byte_seconds: how long the service may take until it sends the first byte of its answer, ``None`` for the
             provider's own limit.
         output: the form that the service is to keep the text of the answer to; ``None`` for any text. It is set only

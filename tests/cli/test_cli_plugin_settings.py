@@ -225,7 +225,7 @@ def test_our_own_plugins_are_known_by_their_packages():
     found = {}
     for path in Path(__file__).parents[2].glob("plugins/*/pyproject.toml"):
         project = tomllib.loads(path.read_text())["project"]
-        found |= dict.fromkeys(project["entry-points"].get("oneclaw", {}), project["name"])
+        found |= dict.fromkeys(project.get("entry-points", {}).get("oneclaw", {}), project["name"])
     assert found == OUR_DISTRIBUTIONS
     assert how_to_install("pdf") == "install it with: oneclaw plugins install oneclaw-pdf"
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model_server import ModelServer, silence, text
 from oneclaw_anthropic.provider import AnthropicProvider
+from oneclaw_http_providers.provider import HttpProvider
 from oneclaw_openai.chat import OpenAIChatProvider
 from provider_session import hello
 
@@ -20,7 +21,6 @@ from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.provider_options import check_header
 from oneclaw_core.config.providers import lacks_key
 from oneclaw_core.errors import ProviderUnavailableError, SettingsError
-from oneclaw_core.http_providers.provider import HttpProvider
 from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.system.home import find_home

@@ -5,11 +5,11 @@ import json
 
 import pytest
 from model_server import ModelServer, status, text
+from oneclaw_http_providers.retry import AttemptFailed, KeyRotation
 from test_every_model import OneClaw, RetryEvent, ended, of_type
 from wire_formats import OTHERS
 
 from oneclaw_core.errors import ProviderRateLimitError
-from oneclaw_core.http_providers.retry import AttemptFailed, KeyRotation
 
 KEYS = ["sk-canary-first-0123456789", "sk-canary-second-0123456789", "sk-canary-third-0123456789"]
 MODEL = "openai_compatible/test"

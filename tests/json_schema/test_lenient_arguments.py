@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from processor_time import processor_seconds
 
-from oneclaw_core.json_schema.lenient_arguments import _readings, lenient_arguments
+from oneclaw_core.json_schema.lenient_arguments import _readings, lenient_reading
 from oneclaw_core.json_schema.validation import argument_faults, compile_schema
 from oneclaw_core.types.arguments import whole_object
 
@@ -22,7 +22,7 @@ def taking(schema, **others):
 
 
 def read(value, schema, **others):
-    return lenient_arguments(json.dumps({"x": value}), taking(schema, **others))["x"]
+    return lenient_reading(json.dumps({"x": value}), taking(schema, **others))["x"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_what_has_no_reading_or_several_is_left_alone(given, schema):
     ],
 )
 def test_a_fence_or_a_string_around_all_of_the_arguments_is_taken_away(text):
-    assert lenient_arguments(text, taking(INTEGER)) == {"x": 1}
+    assert lenient_reading(text, taking(INTEGER)) == {"x": 1}
 
 
 @pytest.mark.parametrize(
@@ -128,25 +128,25 @@ def test_a_fence_or_a_string_around_all_of_the_arguments_is_taken_away(text):
 )
 def test_what_is_no_object_has_no_reading(text):
     assert whole_object(text) in (None, {})
-    assert lenient_arguments(text, taking(INTEGER)) in (None, {})
+    assert lenient_reading(text, taking(INTEGER)) in (None, {})
 
 
 def test_null_for_an_absent_value_is_left_out_within_a_fence_too():
-    assert lenient_arguments('```\n{"x": null}\n```', taking(INTEGER)) == {}
+    assert lenient_reading('```\n{"x": null}\n```', taking(INTEGER)) == {}
 
 
 def test_schemas_without_end_and_long_texts_take_no_time():
     doubling = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]} for n in range(40)}
     schema = taking({"$ref": "#/$defs/d0"}, **{"$defs": {**doubling, "d40": INTEGER}})
     with processor_seconds(5):
-        assert lenient_arguments('{"x": "1"}', schema) == {"x": "1"}
+        assert lenient_reading('{"x": "1"}', schema) == {"x": "1"}
         for text in (
             "```" + " " * 1_000_000,
             "```json" + "`" * 1_000_000,
             '{"x": "' + "[" * 1_000_000 + '"}',
             "-" * 1_000_000,
         ):
-            lenient_arguments(text, taking({"type": "array"}))
+            lenient_reading(text, taking({"type": "array"}))
 
 
 leaves = st.sampled_from([INTEGER, NUMBER, BOOLEAN, {"type": "null"}, {"type": "string"}, {"enum": [1, "a"]}, {}])

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
 OURS = sorted(
     name
     for path in Path(__file__).parents[2].glob("plugins/*/pyproject.toml")
-    for name in tomllib.loads(path.read_text(encoding="utf-8"))["project"]["entry-points"].get("oneclaw", {})
+    for name in tomllib.loads(path.read_text(encoding="utf-8"))["project"].get("entry-points", {}).get("oneclaw", {})
 )
 
 

@@ -15,7 +15,7 @@ from provider_session import Service, hello
 from responses_stream import message, stream
 
 from oneclaw_core.errors import ProviderRequestError
-from oneclaw_core.http_providers.left_out import without_refused
+from oneclaw_core.models.left_out import without_refused
 
 ALL = {"temperature": 0.5, "top_p": 0.9, "metadata": {"user_id": "x"}}
 

@@ -14,11 +14,11 @@ from audit import faults_of
 from how_long import some
 from misbehaving_server import MisbehavingServer
 from misbehaviours import CALL, GOOD_TEXT, KEY, TEXT, Ends
+from oneclaw_http_providers.retry import RetryPolicy
 from wire_formats import FORMATS
 
 from oneclaw_core import OneClaw, TurnFinishedEvent
 from oneclaw_core.errors import OneClawError, ProviderError, TurnError
-from oneclaw_core.http_providers.retry import RetryPolicy
 from oneclaw_core.types.messages import MessageType
 
 pytestmark = pytest.mark.one_python
@@ -57,9 +57,9 @@ def _no_waiting(monkeypatch, is_long):
         def policy(max_retries, **more):
             return RetryPolicy(min(max_retries, 1), **more)
 
-        monkeypatch.setattr("oneclaw_core.http_providers.provider.RetryPolicy", policy)
-    monkeypatch.setattr("oneclaw_core.http_providers.retry.RetryPolicy.delay_seconds", lambda self, attempt: 0.0)
-    monkeypatch.setattr("oneclaw_core.http_providers.answer._COUNTS_SECONDS", 0.2)
+        monkeypatch.setattr("oneclaw_http_providers.provider.RetryPolicy", policy)
+    monkeypatch.setattr("oneclaw_http_providers.retry.RetryPolicy.delay_seconds", lambda self, attempt: 0.0)
+    monkeypatch.setattr("oneclaw_http_providers.answer._COUNTS_SECONDS", 0.2)
 
 
 class Trial:

@@ -32,6 +32,9 @@ from oneclaw_google_workspace.gmail.mime import (
     take_apart,
 )
 from oneclaw_google_workspace.sheets.book import format_reference, parse_reference
+from oneclaw_http_providers.answer import AnswerCutError, AnswerFailedError, AnswerGarbledError
+from oneclaw_http_providers.body_documents import BodyDocuments, BodyTooLargeError, BrokenDocumentError
+from oneclaw_http_providers.retry import AttemptFailed
 from oneclaw_openai.chat_answer import ChatAnswer
 from oneclaw_openai.responses_answer import ResponsesAnswer
 from oneclaw_pdf.errors import PdfProblem
@@ -44,9 +47,6 @@ from responses_stream import stream as responses_stream
 from terminals import what_steers
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.http_providers.answer import AnswerCutError, AnswerFailedError, AnswerGarbledError
-from oneclaw_core.http_providers.body_documents import BodyDocuments, BodyTooLargeError, BrokenDocumentError
-from oneclaw_core.http_providers.retry import AttemptFailed
 from oneclaw_core.permissions import rules as permission_rules
 from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.messages import ToolCall

@@ -9,10 +9,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_anthropic.tools import renamed_parameters
-from oneclaw_anthropic.wire import BRIEF_LOADS, PROVIDER_TYPE, is_block
-from oneclaw_core import TokenUsage, ToolCall
-from oneclaw_core.http_providers import (
+from oneclaw_http_providers import (
     AnswerFailedError,
     AnswerGarbledError,
     AnswerSource,
@@ -24,6 +21,10 @@ from oneclaw_core.http_providers import (
     text_member,
     unique_call_id,
 )
+
+from oneclaw_anthropic.tools import renamed_parameters
+from oneclaw_anthropic.wire import BRIEF_LOADS, PROVIDER_TYPE, is_block
+from oneclaw_core import TokenUsage, ToolCall
 from oneclaw_core.providers import (
     ArgumentsDelta,
     ModelEvent,

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
+from oneclaw_http_providers import HttpProvider, ImageLimits, count_member, member, text_member
+
 from oneclaw_anthropic.answer import MessagesAnswer
 from oneclaw_anthropic.output_schema import output_schema
 from oneclaw_anthropic.thinking import keeps_to_schemas
@@ -17,7 +19,6 @@ from oneclaw_anthropic.wire import (
     RequestEncoder,
 )
 from oneclaw_core import MessageType
-from oneclaw_core.http_providers import HttpProvider, ImageLimits, count_member, member, text_member
 from oneclaw_core.providers import ModelInfo, ToolLoading
 
 if TYPE_CHECKING:

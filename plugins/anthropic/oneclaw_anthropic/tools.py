@@ -21,8 +21,9 @@ from oneclaw_core.tools import LOAD_TOOL_GROUP
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from oneclaw_http_providers import ToolTexts
+
     from oneclaw_core import ToolDefinition
-    from oneclaw_core.http_providers import ToolTexts
     from oneclaw_core.providers import ModelRequest
     from oneclaw_core.tools import LoadedGroup
 

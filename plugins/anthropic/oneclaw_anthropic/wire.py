@@ -17,19 +17,21 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from oneclaw_http_providers import ToolTexts, exchanges, valid_name, without_listed_tools
+
 from oneclaw_anthropic.output_schema import output_schema
 from oneclaw_anthropic.thinking import thinking_parameters, within_answer
 from oneclaw_anthropic.tools import declare_tools, write_tool
 from oneclaw_core import Message, MessageType
-from oneclaw_core.http_providers import ToolTexts, exchanges, valid_name, without_listed_tools
 from oneclaw_core.providers import compact_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from oneclaw_http_providers import AnsweredCall, Exchange
+
     from oneclaw_anthropic.tools import DeclaredTools, WrittenTool
     from oneclaw_core import Attachment
-    from oneclaw_core.http_providers import AnsweredCall, Exchange
     from oneclaw_core.providers import ModelRequest
 
     Block = dict[str, Any]

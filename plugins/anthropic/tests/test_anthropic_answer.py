@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from messages_stream import call, events, redacted, text, thinking
 from oneclaw_anthropic.answer import MessagesAnswer
-
-from oneclaw_core.http_providers.answer import (
+from oneclaw_http_providers.answer import (
     END_OF_STREAM,
     AnswerFailedError,
     AnswerGarbledError,
 )
+
 from oneclaw_core.types.messages import TokenUsage, ToolCall
 from oneclaw_core.types.model_requests import ReasoningDelta, TextDelta
 from oneclaw_core.types.tools import ToolDefinition

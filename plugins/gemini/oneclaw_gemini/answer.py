@@ -9,8 +9,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import TokenUsage, ToolCall
-from oneclaw_core.http_providers import (
+from oneclaw_http_providers import (
     AnswerCutError,
     AnswerFailedError,
     AnswerGarbledError,
@@ -21,6 +20,8 @@ from oneclaw_core.http_providers import (
     shown_word,
     text_member,
 )
+
+from oneclaw_core import TokenUsage, ToolCall
 from oneclaw_core.providers import (
     ModelEvent,
     ModelResponse,

@@ -12,14 +12,16 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_http_providers import exchanges, valid_name
+
 from oneclaw_core import Message
-from oneclaw_core.http_providers import exchanges, valid_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from oneclaw_http_providers import AnsweredCall, Exchange
+
     from oneclaw_core import Attachment
-    from oneclaw_core.http_providers import AnsweredCall, Exchange
 
     Content = dict[str, Any]
     Part = dict[str, Any]

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.http_providers import ServerMessage, ServiceErrors, member, objects_in
+from oneclaw_http_providers import ServerMessage, ServiceErrors, member, objects_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from oneclaw_core.http_providers import HttpProvider, ImageLimits, count_member, text_member
+from oneclaw_http_providers import HttpProvider, ImageLimits, count_member, text_member
+
 from oneclaw_core.providers import ModelInfo
 from oneclaw_gemini.answer import GeminiAnswer
 from oneclaw_gemini.contents import CARRIED_MEDIA_TYPES, is_before_gemini_3

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.http_providers import ToolLists
+from oneclaw_http_providers import ToolLists
+
 from oneclaw_core.providers import ProviderRequestError, compact_json
 from oneclaw_gemini.contents import contents, is_before_gemini_3
 from oneclaw_gemini.schema import gemini_schema

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oneclaw_gemini.answer import GeminiAnswer
 from oneclaw_gemini.contents import is_acceptable
+from oneclaw_http_providers.answer import AnswerCutError, AnswerGarbledError
+from oneclaw_http_providers.retry import AttemptFailed
 
 from oneclaw_core.errors import ProviderRequestError, ProviderUnavailableError, UnreadableCallError
-from oneclaw_core.http_providers.answer import AnswerCutError, AnswerGarbledError
-from oneclaw_core.http_providers.retry import AttemptFailed
 from oneclaw_core.types.messages import TokenUsage
 from oneclaw_core.types.model_requests import ReasoningDelta, TextDelta
 

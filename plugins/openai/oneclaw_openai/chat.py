@@ -10,8 +10,9 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_http_providers import HttpProvider
+
 from oneclaw_core import ProviderError
-from oneclaw_core.http_providers import HttpProvider
 from oneclaw_openai.chat_answer import ChatAnswer
 from oneclaw_openai.chat_dialect import dialect_of
 from oneclaw_openai.chat_wire import RequestEncoder
@@ -19,7 +20,8 @@ from oneclaw_openai.model_list import offered_models, served_context
 from oneclaw_openai.text_call_answer import TextCallAnswer, reads_text_calls
 
 if TYPE_CHECKING:
-    from oneclaw_core.http_providers import Answer, ImageLimits
+    from oneclaw_http_providers import Answer, ImageLimits
+
     from oneclaw_core.providers import ModelInfo, ModelRequest, ProviderConfig
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import TokenUsage
-from oneclaw_core.http_providers import (
+from oneclaw_http_providers import (
     END_OF_STREAM,
     AnswerCutError,
     AnswerFailedError,
@@ -13,6 +12,8 @@ from oneclaw_core.http_providers import (
     objects_in,
     text_member,
 )
+
+from oneclaw_core import TokenUsage
 from oneclaw_core.providers import (
     ModelEvent,
     ModelResponse,

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_http_providers import are_complete_arguments, objects_in, unique_call_id
+
 from oneclaw_core import ToolCall
-from oneclaw_core.http_providers import are_complete_arguments, objects_in, unique_call_id
 from oneclaw_core.providers import ArgumentsDelta, compact_json
 from oneclaw_openai.wire_text import join_surrogates
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from oneclaw_core.http_providers import ImageLimits
+from oneclaw_http_providers import ImageLimits
+
 from oneclaw_openai.wire_text import valid_id
 
 IMAGE_MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.http_providers import shown_word
+from oneclaw_http_providers import shown_word
+
 from oneclaw_core.providers import StopReason
 
 if TYPE_CHECKING:

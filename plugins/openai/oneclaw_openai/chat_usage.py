@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_http_providers import count_member, member
+
 from oneclaw_core import TokenUsage
-from oneclaw_core.http_providers import count_member, member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,8 +8,9 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_http_providers import ToolLists, exchanges
+
 from oneclaw_core import Message
-from oneclaw_core.http_providers import ToolLists, exchanges
 from oneclaw_core.providers import compact_json
 from oneclaw_openai.chat_dialect import IMAGE_MEDIA_TYPES, ChatDialect, dialect_of
 from oneclaw_openai.output_schema import output_format
@@ -18,8 +19,9 @@ from oneclaw_openai.wire_text import EFFORTS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from oneclaw_http_providers import AnsweredCall, Exchange
+
     from oneclaw_core import Attachment, ToolDefinition
-    from oneclaw_core.http_providers import AnsweredCall, Exchange
     from oneclaw_core.providers import ModelRequest
 
 PROVIDER_TYPE = "openai_compatible"

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.http_providers import count_member, member, text_member
+from oneclaw_http_providers import count_member, member, text_member
+
 from oneclaw_core.providers import ModelInfo
 from oneclaw_openai.chat_dialect import PDF_MEDIA_TYPE
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from oneclaw_http_providers import count_member, member, objects_in, text_member
+
 from oneclaw_core import ProviderError
-from oneclaw_core.http_providers import count_member, member, objects_in, text_member
 from oneclaw_core.providers import ContextTooLongError, ModelResponse
 from oneclaw_openai.chat import OpenAIChatProvider
 

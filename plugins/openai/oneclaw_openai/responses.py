@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.http_providers import HttpProvider
+from oneclaw_http_providers import HttpProvider
+
 from oneclaw_core.providers import ToolLoading
 from oneclaw_openai.chat_dialect import IMAGE_LIMITS, dialect_of
 from oneclaw_openai.model_list import offered_models
@@ -13,7 +14,8 @@ from oneclaw_openai.responses_answer import ResponsesAnswer
 from oneclaw_openai.responses_wire import IMAGE_MEDIA_TYPES, PDF_MEDIA_TYPE, ResponsesEncoder
 
 if TYPE_CHECKING:
-    from oneclaw_core.http_providers import ImageLimits
+    from oneclaw_http_providers import ImageLimits
+
     from oneclaw_core.providers import ModelInfo, ModelRequest, ProviderConfig, ProviderRequestError
 
 # How servers say that they do not know the item that carries loaded tools. Not all name it. What is said of encrypted

@@ -10,8 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core import TokenUsage, ToolCall
-from oneclaw_core.http_providers import (
+from oneclaw_http_providers import (
     END_OF_STREAM,
     AnswerCutError,
     AnswerFailedError,
@@ -23,6 +22,8 @@ from oneclaw_core.http_providers import (
     shown_word,
     unique_call_id,
 )
+
+from oneclaw_core import TokenUsage, ToolCall
 from oneclaw_core.providers import (
     ArgumentsDelta,
     ModelEvent,

@@ -11,8 +11,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_http_providers import ToolLists, exchanges, without_listed_tools
+
 from oneclaw_core import Message, MessageType
-from oneclaw_core.http_providers import ToolLists, exchanges, without_listed_tools
 from oneclaw_core.providers import compact_json, loading_calls
 from oneclaw_openai.output_schema import output_format
 from oneclaw_openai.wire_text import EFFORTS, valid_id
@@ -20,8 +21,9 @@ from oneclaw_openai.wire_text import EFFORTS, valid_id
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from oneclaw_http_providers import AnsweredCall, Exchange
+
     from oneclaw_core import Attachment, ToolDefinition
-    from oneclaw_core.http_providers import AnsweredCall, Exchange
     from oneclaw_core.providers import ModelRequest
 
 PROVIDER_TYPE = "openai"

@@ -10,8 +10,9 @@ import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from oneclaw_http_providers import AttemptFailed
+
 from oneclaw_core import MessageType, ProviderError, ToolCall
-from oneclaw_core.http_providers import AttemptFailed
 from oneclaw_core.providers import (
     TEXT_CALLS_REMEDY,
     ArgumentsDelta,
@@ -25,8 +26,9 @@ from oneclaw_openai.text_calls import begun_opener, late_calls, may_be_calls, re
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from oneclaw_http_providers import Answer
+
     from oneclaw_core import TokenUsage
-    from oneclaw_core.http_providers import Answer
     from oneclaw_core.providers import ModelEvent, ModelRequest, ModelResponse
     from oneclaw_openai.text_calls import TextCall
 

@@ -15,7 +15,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.http_providers import fitting_arguments, parse_object
+from oneclaw_http_providers import parse_object
+
+from oneclaw_core.json_schema import argument_faults, compile_schema, lenient_reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -173,13 +175,21 @@ def may_be_calls(text: str, names: Iterable[str]) -> bool:
 
 
 def valid_arguments(call: TextCall, definition: ToolDefinition) -> str | None:
-    """Return the arguments of a call as JSON, if they are valid; ``None`` if not."""
+    """Return the arguments of a call as JSON, corrected where a correction is safe; ``None`` if they are not valid."""
     arguments = dict(call.arguments)
     if not call.is_typed:
         properties = definition.parameters.get("properties")
         known = properties if isinstance(properties, dict) else {}
         arguments = {key: _typed(value, known.get(key)) for key, value in arguments.items()}
-    return fitting_arguments(json.dumps(arguments, ensure_ascii=False), definition.parameters)
+    text = json.dumps(arguments, ensure_ascii=False)
+    parsed = parse_object(text)
+    if parsed is None:
+        return None
+    validator = compile_schema(definition.parameters)
+    if not argument_faults(validator, parsed):
+        return text
+    lenient = lenient_reading(text, definition.parameters)
+    return None if lenient is None or argument_faults(validator, lenient) else json.dumps(lenient, ensure_ascii=False)
 
 
 def _typed(value: Any, schema: Any) -> Any:

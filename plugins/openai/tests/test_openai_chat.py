@@ -7,6 +7,7 @@ from email.utils import format_datetime
 import pytest
 from history_entries import assistant, user
 from model_server import DEFAULT_USAGE, ModelServer, calls, chunk, hang_up_after, raw, silence, sse, status, text
+from oneclaw_http_providers.retry import retry_after_seconds
 from oneclaw_openai.chat import OpenAIChatProvider
 from provider_session import Service, hello
 
@@ -23,7 +24,6 @@ from oneclaw_core.errors import (
     UnknownModelError,
     UsageError,
 )
-from oneclaw_core.http_providers.retry import retry_after_seconds
 from oneclaw_core.types.messages import StopReason, TokenUsage
 from oneclaw_core.types.model_requests import ModelInfo, ModelResponse, RetryNotice, TextDelta
 

@@ -5,9 +5,9 @@ from how_long import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from model_server import chunk
+from oneclaw_http_providers.answer import END_OF_STREAM, AnswerCutError
 from oneclaw_openai.chat_answer import ChatAnswer
 
-from oneclaw_core.http_providers.answer import END_OF_STREAM, AnswerCutError
 from oneclaw_core.types.messages import TokenUsage, ToolCall
 from oneclaw_core.types.model_requests import ReasoningDelta, TextDelta
 

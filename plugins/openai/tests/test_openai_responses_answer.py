@@ -2,10 +2,10 @@ import pytest
 from how_long import examples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from oneclaw_http_providers.answer import END_OF_STREAM, AnswerCutError, AnswerFailedError
 from oneclaw_openai.responses_answer import ResponsesAnswer
 from responses_stream import call, message, reasoning, response, stream
 
-from oneclaw_core.http_providers.answer import END_OF_STREAM, AnswerCutError, AnswerFailedError
 from oneclaw_core.types.messages import TokenUsage, ToolCall
 from oneclaw_core.types.model_requests import ReasoningDelta, TextDelta
 

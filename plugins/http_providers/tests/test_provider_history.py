@@ -5,8 +5,8 @@ import pytest
 from history_entries import INTERRUPTED, PNG, assistant, call, failure, result, user
 from hypothesis import given
 from hypothesis import strategies as st
+from oneclaw_http_providers.history import AnsweredCall, Exchange, exchanges
 
-from oneclaw_core.http_providers.history import AnsweredCall, Exchange, exchanges
 from oneclaw_core.types.messages import Message, MessageType
 from oneclaw_core.types.tools import ToolResult
 

@@ -9,13 +9,13 @@ import responses_stream
 from model_server import ModelServer, chunk, named_events, raw, silence, sse
 from oneclaw_anthropic.provider import AnthropicProvider
 from oneclaw_gemini.provider import GeminiProvider
+from oneclaw_http_providers import answer
+from oneclaw_http_providers import provider as http_provider
 from oneclaw_openai.chat import OpenAIChatProvider
 from oneclaw_openai.responses import OpenAIResponsesProvider
 from provider_session import Service, hello
 
 from oneclaw_core.errors import ProviderAuthenticationError, SettingsError
-from oneclaw_core.http_providers import answer
-from oneclaw_core.http_providers import provider as http_provider
 from oneclaw_core.types.model_requests import TextDelta, UsageSoFar
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from oneclaw_core.errors import (
+from oneclaw_core.http import FaultKind, connection_fault
+from oneclaw_core.providers import (
     ContextTooLongError,
     ProviderAuthenticationError,
     ProviderQuotaError,
@@ -20,24 +21,23 @@ from oneclaw_core.errors import (
     UnknownModelError,
     UnreadableCallError,
 )
-from oneclaw_core.http.messages import FaultKind, connection_fault
-from oneclaw_core.http_providers.error_meaning import (
+from oneclaw_http_providers.error_meaning import (
     TokenCounts,
     is_about_request,
     lacks_credit,
     overflow_in,
     refuses_content,
 )
-from oneclaw_core.http_providers.error_objects import error_in_body
-from oneclaw_core.http_providers.retry import AttemptFailed, retry_after_seconds
+from oneclaw_http_providers.error_objects import error_in_body
+from oneclaw_http_providers.retry import AttemptFailed, retry_after_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import httpx
 
-    from oneclaw_core.http_providers.service_url import ServiceUrl
-    from oneclaw_core.providers.base import ProviderConfig
+    from oneclaw_core.providers import ProviderConfig
+    from oneclaw_http_providers.service_url import ServiceUrl
 
 QUOTED_CHARACTERS = 300
 _RETRYABLE = frozenset({408, 409, 429})

@@ -12,10 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
-from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
-from oneclaw_core.types.text import compact_json
-from oneclaw_core.types.tools import ToolResult
+from oneclaw_core import Message, MessageType, ToolCallStatus, ToolResult
+from oneclaw_core.json_schema import ArgumentsError, parse_arguments
+from oneclaw_core.providers import compact_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -5,10 +5,10 @@ import random
 
 import pytest
 from model_server import End, ModelServer, Reply, chunk, sse
+from oneclaw_http_providers.repetition import RepetitionGuard
 from oneclaw_openai.chat import OpenAIChatProvider
 from provider_session import Service, hello
 
-from oneclaw_core.http_providers.repetition import RepetitionGuard
 from oneclaw_core.types.model_requests import ModelResponse, ReasoningDelta, TextDelta
 
 SENTENCES = "Let me run the gate scripts now. First I look at the log of the last run, then I try it again.\n"

@@ -14,13 +14,13 @@ import pytest
 from history_entries import user
 from model_server import ModelServer, text
 from oneclaw_anthropic.provider import AnthropicProvider
+from oneclaw_http_providers import ImageLimits
+from oneclaw_http_providers.images import ImageFitter, UnfitImageError, fit_image
 from oneclaw_openai.chat import OpenAIChatProvider
 from PIL import Image
 from provider_session import hello
 
 from oneclaw_core import Attachment, OneClaw
-from oneclaw_core.http_providers import ImageLimits
-from oneclaw_core.http_providers.images import ImageFitter, UnfitImageError, fit_image
 from oneclaw_core.providers import ProviderConfig
 
 LIMITS = ImageLimits(max_bytes=100_000, max_side_pixels=400, most_images=6, many_images=3, many_side_pixels=100)

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.types.messages import Attachment
+from oneclaw_core import Attachment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core.types.messages import Message
-    from oneclaw_core.types.model_requests import ModelRequest
+    from oneclaw_core import Message
+    from oneclaw_core.providers import ModelRequest
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 # About 360 MB once it is unpacked. A file of a few kilobytes can claim to be far more.

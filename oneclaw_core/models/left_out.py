@@ -82,11 +82,6 @@ def without_refused(request: ModelRequest) -> ModelRequest:
     return request
 
 
-def service_reason(error: Exception, most_characters: int | None = None) -> str:
-    """Return what the service said of a refusal, without our own words before it."""
-    return str(error).rpartition("it says: ")[2][:most_characters]
-
-
 def shown_parts(parts: Iterable[str], request: ModelRequest) -> str:
     """Name parts of a request for the user."""
     files = {FILE + digest_of(each): each.name for message in request.messages for each in message.attachments}

@@ -8,12 +8,12 @@ from contextlib import AsyncExitStack, contextmanager
 import httpx
 import pytest
 from model_server import ModelServer, text
+from oneclaw_http_providers import client_pool
+from oneclaw_http_providers.client_pool import ClientPool
 from oneclaw_openai.chat import OpenAIChatProvider
 from provider_session import Service, hello
 
 from oneclaw_core.errors import ProviderUnavailableError
-from oneclaw_core.http import clients as http_clients
-from oneclaw_core.http.clients import ClientPool
 
 CHAT = Service(OpenAIChatProvider, "openai_compatible", hello("test"))
 
@@ -73,7 +73,7 @@ def test_a_request_that_is_cancelled_while_it_waits_leaves_its_place():
 
 
 def test_each_request_has_a_client_and_clients_are_closed_when_idle(monkeypatch):
-    monkeypatch.setattr(http_clients, "_IDLE_SECONDS", -1)
+    monkeypatch.setattr(client_pool, "_IDLE_SECONDS", -1)
 
     async def main():
         pool = ClientPool(httpx.AsyncClient)

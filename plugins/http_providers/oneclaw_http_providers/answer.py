@@ -6,13 +6,13 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oneclaw_core.http_providers.retry import AttemptFailed
-from oneclaw_core.types.messages import TokenUsage
+from oneclaw_core import TokenUsage
+from oneclaw_http_providers.retry import AttemptFailed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
 
-    from oneclaw_core.types.model_requests import ModelEvent, ModelResponse
+    from oneclaw_core.providers import ModelEvent, ModelResponse
 
 # What ``data: [DONE]`` says, as a chunk.
 END_OF_STREAM: dict[str, Any] = {"object": "end_of_stream"}

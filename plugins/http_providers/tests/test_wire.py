@@ -4,8 +4,7 @@ import gc
 import weakref
 
 import pytest
-
-from oneclaw_core.http_providers.wire import (
+from oneclaw_http_providers.wire import (
     ToolLists,
     ToolTexts,
     are_complete_arguments,
@@ -16,6 +15,7 @@ from oneclaw_core.http_providers.wire import (
     text_member,
     unique_call_id,
 )
+
 from oneclaw_core.types.text import compact_json
 from oneclaw_core.types.tools import ToolDefinition
 

@@ -1,6 +1,6 @@
 """Recognize in an error of a service which parts of a request it refused. No I/O.
 
-:mod:`oneclaw_core.http_providers.left_out` names the parts.
+:mod:`oneclaw_core.models.left_out` names the parts.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from oneclaw_core.http_providers.error_meaning import most_output_tokens
-from oneclaw_core.http_providers.left_out import (
+from oneclaw_core import Message, MessageType
+from oneclaw_core.models import (
     EFFORT,
     FILE,
     LIMIT_NAMES,
@@ -25,13 +25,13 @@ from oneclaw_core.http_providers.left_out import (
     answer_limit,
     digest_of,
 )
-from oneclaw_core.types.messages import Message, MessageType
+from oneclaw_http_providers.error_meaning import most_output_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneclaw_core.types.messages import Attachment
-    from oneclaw_core.types.model_requests import ModelRequest
+    from oneclaw_core import Attachment
+    from oneclaw_core.providers import ModelRequest
 
 
 _STREAM_OPTIONS_REFUSED = re.compile(r"stream[ _]options|include_usage", re.IGNORECASE)

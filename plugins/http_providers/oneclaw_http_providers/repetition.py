@@ -11,12 +11,11 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oneclaw_core.types.messages import StopReason
-from oneclaw_core.types.model_requests import ModelResponse, ReasoningDelta, TextDelta, TextWithdrawn
+from oneclaw_core.providers import ModelResponse, ReasoningDelta, StopReason, TextDelta, TextWithdrawn
 
 if TYPE_CHECKING:
-    from oneclaw_core.types.messages import TokenUsage
-    from oneclaw_core.types.model_requests import ModelEvent
+    from oneclaw_core import TokenUsage
+    from oneclaw_core.providers import ModelEvent
 
 LONGEST_CYCLE = 4_000
 # Of the characters in a cycle: of words, and of other signs.

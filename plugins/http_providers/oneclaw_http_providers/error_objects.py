@@ -1,6 +1,6 @@
 """Find the error of a service in what it sends, wherever it stands. No I/O.
 
-What an error means is decided by :mod:`oneclaw_core.http_providers.service_errors`.
+What an error means is decided by :mod:`oneclaw_http_providers.service_errors`.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.http_providers.body_documents import (
+from oneclaw_http_providers.body_documents import (
     ERROR_EVENT,
     BodyDocuments,
     BodyTooLargeError,
     BrokenDocumentError,
     Document,
 )
-from oneclaw_core.http_providers.wire import member, objects_in
+from oneclaw_http_providers.wire import member, objects_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,7 @@ import pytest
 from how_long import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from oneclaw_core.http_providers.body_documents import BodyDocuments, BodyTooLargeError, BrokenDocumentError
+from oneclaw_http_providers.body_documents import BodyDocuments, BodyTooLargeError, BrokenDocumentError
 
 STREAM = (
     b"\xef\xbb\xbf: OPENROUTER PROCESSING\r\n\r\n"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from oneclaw_core.http_providers.wire import text_member
-from oneclaw_core.types.text import clean_text
+from oneclaw_core.tools import clean_text
+from oneclaw_http_providers.wire import text_member
 
 _MOST_CHARACTERS = 200
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 import uuid
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from oneclaw_core.json_schema.lenient_arguments import lenient_arguments
-from oneclaw_core.json_schema.validation import argument_faults, compile_schema
-from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
-from oneclaw_core.types.identity_cache import IdentityCache
-from oneclaw_core.types.text import compact_json
+from oneclaw_core.json_schema import ArgumentsError, parse_arguments
+from oneclaw_core.providers import IdentityCache, compact_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
-    from oneclaw_core.types.tools import ToolDefinition
+    from oneclaw_core import ToolDefinition
 
 
 # So much that no count_member is larger, and so little that the database can hold the sum of a few.
@@ -65,23 +61,6 @@ def parse_object(arguments: str) -> dict[str, Any] | None:
         return parse_arguments(arguments)
     except ArgumentsError:
         return None
-
-
-def fitting_arguments(arguments: str, schema: Mapping[str, Any]) -> str | None:
-    """Return the JSON arguments of a call if a tool takes them, corrected where a correction is safe; else ``None``.
-
-    Args:
-        arguments: of the call.
-        schema: of the tool's parameters.
-    """
-    parsed = parse_object(arguments)
-    if parsed is None:
-        return None
-    validator = compile_schema(schema)
-    if not argument_faults(validator, parsed):
-        return arguments
-    lenient = lenient_arguments(arguments, schema)
-    return None if lenient is None or argument_faults(validator, lenient) else json.dumps(lenient, ensure_ascii=False)
 
 
 def are_complete_arguments(arguments: str) -> bool:

@@ -13,14 +13,21 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import ProviderAuthenticationError, ProviderQuotaError, ProviderRateLimitError
-from oneclaw_core.types.model_requests import ModelResponse, ReasoningDelta, RetryNotice, TextDelta
+from oneclaw_core.providers import (
+    ModelResponse,
+    ProviderAuthenticationError,
+    ProviderQuotaError,
+    ProviderRateLimitError,
+    ReasoningDelta,
+    RetryNotice,
+    TextDelta,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
-    from oneclaw_core.errors import ProviderError
-    from oneclaw_core.types.model_requests import ModelEvent
+    from oneclaw_core import ProviderError
+    from oneclaw_core.providers import ModelEvent
 
 
 # After one of these a request is not sent again: the user would read the answer twice.

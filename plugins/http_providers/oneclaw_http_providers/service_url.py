@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlunsplit
 
-from oneclaw_core.errors import SettingsError
-from oneclaw_core.secrets.redaction import REDACTED
+from oneclaw_core import SettingsError
+from oneclaw_core.config import http_parts
 
 if TYPE_CHECKING:
-    from oneclaw_core.providers.base import ProviderConfig
+    from oneclaw_core.providers import ProviderConfig
 
 # What stands in a URL behind the user and the password, and before a query and a fragment.
 _AROUND_SECRETS = "@?#"
@@ -77,28 +77,3 @@ class ServiceUrl:
     def is_loopback(self) -> bool:
         """True if the service is on this machine."""
         return self.host in ("localhost", "::1") or self.host.startswith("127.")
-
-
-def http_parts(url: str) -> SplitResult | None:
-    """Take the URL of an HTTP server apart; ``None`` if it is none."""
-    try:
-        parts = urlsplit(url)
-        return parts if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 else None
-    except ValueError:
-        return None
-
-
-def shown_url(url: str) -> str:
-    """A base URL as it can be shown: without user and password, and with the names alone of what its query says.
-
-    Args:
-        url: as it was written, and perhaps of no use.
-    """
-    if not any(mark in url for mark in _AROUND_SECRETS):
-        return url
-    parts = http_parts(url)
-    if parts is None:
-        return REDACTED
-    names = [name for name, is_named, _ in (each.partition("=") for each in parts.query.split("&")) if is_named]
-    query = "&".join(f"{name}={REDACTED}" for name in names) or (REDACTED if parts.query else "")
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query, fragment=""))

@@ -7,11 +7,10 @@ import json
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from oneclaw_core.http.clients import expands_boundedly
-from oneclaw_core.http.messages import body_pieces, unpacked
-from oneclaw_core.http_providers.answer import END_OF_STREAM, END_SECONDS
-from oneclaw_core.http_providers.body_documents import BodyDocuments, BodyTooLargeError, BrokenDocumentError
-from oneclaw_core.http_providers.error_objects import error_in
+from oneclaw_core.http import body_pieces, expands_boundedly, unpacked
+from oneclaw_http_providers.answer import END_OF_STREAM, END_SECONDS
+from oneclaw_http_providers.body_documents import BodyDocuments, BodyTooLargeError, BrokenDocumentError
+from oneclaw_http_providers.error_objects import error_in
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -19,9 +18,9 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from oneclaw_core.http_providers.body_documents import Document
-    from oneclaw_core.http_providers.retry import AttemptFailed
-    from oneclaw_core.http_providers.service_errors import ServiceErrors
+    from oneclaw_http_providers.body_documents import Document
+    from oneclaw_http_providers.retry import AttemptFailed
+    from oneclaw_http_providers.service_errors import ServiceErrors
 
 _MAX_BODY_BYTES = 64 * 1024 * 1024
 _MAX_ERROR_BYTES = 64 * 1024

@@ -12,48 +12,44 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from oneclaw_core.errors import (
+from oneclaw_core import SettingsError
+from oneclaw_core.http import REDACTED, create_client
+from oneclaw_core.providers import (
+    KEY_HEADERS,
     ContextTooLongError,
+    LoadingRefused,
     ProviderAuthenticationError,
     ProviderRequestError,
-    SettingsError,
+    ToolLoading,
+    UsageSoFar,
+    WireRequest,
+    compact_json,
 )
-from oneclaw_core.http.clients import ClientPool, create_client
-from oneclaw_core.http_providers.answer import (
+from oneclaw_http_providers.answer import (
     AnswerCutError,
     AnswerFailedError,
     AnswerGarbledError,
     awaited_chunks,
     usage_of_failed,
 )
-from oneclaw_core.http_providers.images import ImageFitter
-from oneclaw_core.http_providers.refusals import refused_parts, unexplained_parts
-from oneclaw_core.http_providers.repetition import AnswerWatch
-from oneclaw_core.http_providers.response_reader import ResponseReader
-from oneclaw_core.http_providers.retry import (
-    ANSWER_PARTS,
-    AttemptFailed,
-    KeyRotation,
-    RetryPolicy,
-    with_retries,
-)
-from oneclaw_core.http_providers.service_errors import ServiceErrors
-from oneclaw_core.http_providers.service_url import ServiceUrl
-from oneclaw_core.providers.base import KEY_HEADERS, WireRequest
-from oneclaw_core.secrets.redaction import REDACTED
-from oneclaw_core.types.model_requests import LoadingRefused, ToolLoading, UsageSoFar
-from oneclaw_core.types.text import compact_json
+from oneclaw_http_providers.client_pool import ClientPool
+from oneclaw_http_providers.images import ImageFitter
+from oneclaw_http_providers.refusals import refused_parts, unexplained_parts
+from oneclaw_http_providers.repetition import AnswerWatch
+from oneclaw_http_providers.response_reader import ResponseReader
+from oneclaw_http_providers.retry import ANSWER_PARTS, AttemptFailed, KeyRotation, RetryPolicy, with_retries
+from oneclaw_http_providers.service_errors import ServiceErrors
+from oneclaw_http_providers.service_url import ServiceUrl
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
 
     import httpx
 
-    from oneclaw_core.http_providers.answer import Answer
-    from oneclaw_core.http_providers.images import ImageLimits
-    from oneclaw_core.providers.base import ProviderConfig
-    from oneclaw_core.types.messages import TokenUsage
-    from oneclaw_core.types.model_requests import ModelEvent, ModelInfo, ModelRequest
+    from oneclaw_core import TokenUsage
+    from oneclaw_core.providers import ModelEvent, ModelInfo, ModelRequest, ProviderConfig
+    from oneclaw_http_providers.answer import Answer
+    from oneclaw_http_providers.images import ImageLimits
 
 
 _log = logging.getLogger("oneclaw.providers")
