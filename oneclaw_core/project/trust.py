@@ -7,7 +7,6 @@ for.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 import re
@@ -50,6 +49,8 @@ class Project:
         contents: Path | None = None,
         change_setting: Callable[[str, Callable[[Any], Any]], Awaitable[Any]] | None = None,
     ) -> None:
+        from asyncio import Lock  # listings import this module, and do without asyncio
+
         self.directory = directory
         self._permissions = permissions
         self._contents = contents
@@ -58,7 +59,7 @@ class Project:
         self._declined: set[str] = set()
         self._pins: dict[str, str] = {}
         self._approved: dict[str, str] = {}
-        self._asking = asyncio.Lock()
+        self._asking = Lock()
 
     @property
     def path(self) -> str:
