@@ -9,16 +9,17 @@ import asyncio
 import base64
 import hashlib
 import secrets
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
-from oneclaw_core.errors import OAuthError, OAuthUnavailableError, OneClawError, SignInNeededError, UsageError
+from oneclaw_core.errors import OAuthError, OAuthUnavailableError, OneClawError, SignInNeededError, UsageError, reworded
 from oneclaw_core.http.clients import create_client
 from oneclaw_core.http.oauth.accounts import OAuthAccount, OAuthAccounts
 from oneclaw_core.http.oauth.consent import OAuthConsent, RedirectListener
-from oneclaw_core.http.oauth.service import DEFAULT_ACCOUNT
-from oneclaw_core.http.oauth.tokens import AccessTokens, TokenEndpoint, client_fields, described
+from oneclaw_core.http.oauth.service import DEFAULT_ACCOUNT, AccessToken
+from oneclaw_core.http.oauth.tokens import TokenEndpoint, client_fields, described
 from oneclaw_core.secrets.redaction import remember_secret
 
 if TYPE_CHECKING:
@@ -26,8 +27,14 @@ if TYPE_CHECKING:
 
     from oneclaw_core.http.oauth.consent import ReadLine
     from oneclaw_core.http.oauth.service import OAuthGrant, OAuthService
-    from oneclaw_core.http.oauth.tokens import OpenHttp, Renewal
+    from oneclaw_core.http.oauth.tokens import OpenHttp
     from oneclaw_core.secrets.store import SecretPlace
+
+    Renewal = Callable[[OAuthAccount, Mapping[str, Any]], Mapping[str, str] | None]
+
+# A token that is about to expire may do so on its way.
+MARGIN_SECONDS = 60.0
+_CLIENT_CODES = ("invalid_client", "unauthorized_client")
 
 
 class OAuthClient:
@@ -53,7 +60,8 @@ class OAuthClient:
         self.service = service
         self.accounts = accounts
         self._endpoint = TokenEndpoint(service, open_http)
-        self._tokens = AccessTokens(service, accounts, self._endpoint, renewal)
+        self._renewal = renewal
+        self._renewing: set[asyncio.Task[str]] = set()
 
     async def sign_in(
         self,
@@ -84,18 +92,17 @@ class OAuthClient:
             UsageError: the name or what was pasted is not acceptable, or the user has signed in as somebody else.
         """
         name = self.accounts.check_name(account or self.accounts.default_name or DEFAULT_ACCOUNT)
-        known = self.accounts.list().get(name)
-        wanted = tuple(self.service.scopes if scopes is None else scopes)
+        known = self.accounts.list().get(name) or OAuthAccount(name)
+        wanted = self.service.scopes if scopes is None else scopes
         grant = await self.authorize(
-            scopes=dict.fromkeys([*(known.scopes if known else ()), *wanted]),
-            email=known.email if known else None,
+            scopes=dict.fromkeys([*known.scopes, *wanted]),
+            email=known.email,
             open_browser=open_browser,
             show=show,
             read_line=read_line,
         )
-        self.check_same_user(name, known.email if known else None, grant)
-        email = grant.email or (known.email if known else None)
-        made = OAuthAccount(name, grant.scopes or (), email, known.details if known else {})
+        self.check_same_user(name, known.email, grant)
+        made = OAuthAccount(name, grant.scopes or (), grant.email or known.email, known.details)
         await self.save(made, grant, in_file=in_file)
         return made
 
@@ -156,12 +163,8 @@ class OAuthClient:
         except OAuthUnavailableError:
             raise
         except OAuthError as error:
-            raise OAuthError(
-                f"{self.service.title} refuses the sign-in: {error.description}; run the command again",
-                code=error.code,
-                status=error.status,
-                description=error.description,
-            ) from None
+            text = f"{self.service.title} refuses the sign-in: {error.description}; run the command again"
+            raise reworded(error, text) from None
         # A service that does not say what it grants grants what was asked for (RFC 6749, section 5.1).
         return grant if grant.scopes is not None else replace(grant, scopes=asked)
 
@@ -243,7 +246,8 @@ class OAuthClient:
             raise SignInNeededError(
                 f"No {self.service.title} account is signed in. The user can sign in with: {self.service.command()}"
             )
-        return await self._tokens.get(name, refused)
+        self._account(name)
+        return _usable(self.accounts.access_token(name), refused) or await self._renewed(name, refused)
 
     async def check(self, account: str) -> None:
         """Ask the service whether a sign-in still works, if there is a way to ask.
@@ -252,7 +256,8 @@ class OAuthClient:
             OAuthError: it does not, or the service is not available.
             OneClawError: the sign-in cannot be read.
         """
-        await self._tokens.renew(account, None, is_forced=True)
+        self._account(account)
+        await self._renewed(account, None, is_forced=True)
 
     async def sign_out(self, account: str) -> str | None:
         """Forget an account, and revoke the sign-in at the service.
@@ -269,6 +274,101 @@ class OAuthClient:
             problem = await self._revoke(account)
             await asyncio.to_thread(self.accounts.remove, account)
         return problem
+
+    async def _renewed(self, name: str, refused: str | None, *, is_forced: bool = False) -> str:
+        """Get a new token, unless another caller has got one meanwhile and this one is not forced.
+
+        It happens in a task that outlives a caller who is cancelled: a refresh token that the service has replaced
+        would be lost with it.
+        """
+        task = asyncio.create_task(self._renew(name, refused, is_forced=is_forced))
+        self._renewing.add(task)
+        task.add_done_callback(self._forget)
+        return await asyncio.shield(task)
+
+    def _forget(self, task: asyncio.Task[str]) -> None:
+        self._renewing.discard(task)
+        if not task.cancelled():
+            task.exception()  # of a caller who was cancelled; others have seen it
+
+    async def _renew(self, name: str, refused: str | None, *, is_forced: bool) -> str:
+        async with self.accounts.alone(name):
+            kept = None if is_forced else _usable(self.accounts.access_token(name), refused)
+            return kept or await self._get_new(name, refused)
+
+    async def _get_new(self, name: str, refused: str | None) -> str:
+        account = self._account(name)
+        secret = await asyncio.to_thread(self.accounts.secret, name)
+        self._check_authority(account, secret)
+        lasting = _usable(_lasting_token(secret), refused)
+        if lasting is not None:
+            return lasting
+        form = self._renewal(account, secret) if self._renewal is not None else None
+        if form is None:
+            form = self._refresh_form(account, secret)
+        try:
+            grant = await self._endpoint.request(form)
+        except OAuthUnavailableError:
+            raise
+        except OAuthError as error:
+            raise self._refusal(account, error) from None
+        rotated = grant.refresh_token
+        if rotated and "refresh_token" in secret and rotated != secret["refresh_token"]:
+            await asyncio.to_thread(self.accounts.change_secret, name, {**secret, "refresh_token": rotated})
+        self.accounts.save_access_token(name, grant.access_token)
+        if grant.scopes is not None:
+            self.accounts.note_scopes(name, grant.scopes)
+        return grant.access_token.token
+
+    def _account(self, name: str) -> OAuthAccount:
+        account = self.accounts.list().get(name)
+        if account is None:
+            raise SignInNeededError(
+                f"The {self.service.title} account {name[:100]!r} is not signed in. The user can sign in with: "
+                f"{self.service.command(name[:100])}"
+            )
+        return account
+
+    def _refresh_form(self, account: OAuthAccount, secret: Mapping[str, Any]) -> dict[str, str]:
+        refresh_token, client_id, client_secret = map(secret.get, ("refresh_token", "client_id", "client_secret"))
+        if not refresh_token and _lasting_token(secret) is not None:
+            raise self._ended(account)
+        if not (isinstance(refresh_token, str) and refresh_token and isinstance(client_id, str) and client_id):
+            raise self.accounts.damaged(account.name)
+        if client_id == self.service.client_id:
+            client_secret = self.service.client_secret or client_secret
+        return {
+            "grant_type": "refresh_token",
+            "refresh_token": refresh_token,
+            **client_fields(client_id, client_secret),
+        }
+
+    def _check_authority(self, account: OAuthAccount, secret: Mapping[str, Any]) -> None:
+        """Refuse to send a sign-in to another service than the one that gave it."""
+        given_by = secret.get("issuer", self.service.authority)
+        if given_by != self.service.authority:
+            raise SignInNeededError(
+                f"The sign-in of {account.label} is one of {given_by} and not of {self.service.authority}. The user "
+                f"can sign in there with: {self.service.command(account.name)}"
+            )
+
+    def _refusal(self, account: OAuthAccount, error: OAuthError) -> OAuthError:
+        if error.code == "invalid_grant" or error.code in self.service.ended_codes:
+            return self._ended(account, error)
+        title, command = self.service.title, self.service.command(account.name)
+        start = f"{title} refuses access for {account.label}"
+        if error.code in _CLIENT_CODES:
+            start = f"{title} does not accept the OAuth client that {account.name} was signed in with"
+        return reworded(error, f"{start} ({error.description}). The user can sign in again with: {command}")
+
+    def _ended(self, account: OAuthAccount, error: OAuthError | None = None) -> SignInNeededError:
+        ended = SignInNeededError(
+            f"The {self.service.title} sign-in of {account.label} has expired or was revoked. The user can renew it "
+            f"with: {self.service.command(account.name)}"
+        )
+        if error is not None:
+            ended.code, ended.status, ended.description = error.code, error.status, error.description
+        return ended
 
     def _secret_of(self, grant: OAuthGrant) -> dict[str, Any]:
         service = self.service
@@ -303,6 +403,22 @@ class OAuthClient:
                 return f"{title} cannot be reached"
             return f"{title} answered with status {error.status}"
         return None
+
+
+def _usable(token: AccessToken | None, refused: str | None) -> str | None:
+    """Return a token that lasts and was not refused."""
+    if token is None or token.token == refused:
+        return None
+    lasts = token.expires_at is None or token.expires_at - MARGIN_SECONDS > time.time()
+    return token.token if lasts else None
+
+
+def _lasting_token(secret: Mapping[str, Any]) -> AccessToken | None:
+    """The token of a service that gives no refresh tokens."""
+    token, expires_at = secret.get("access_token"), secret.get("expires_at")
+    if not isinstance(token, str) or not token:
+        return None
+    return AccessToken(token, float(expires_at) if isinstance(expires_at, int | float) else None)
 
 
 def _authorization_url(service: OAuthService, parameters: Mapping[str, str]) -> str:

@@ -145,10 +145,6 @@ class AccessToken:
     token: str = field(repr=False)
     expires_at: float | None
 
-    def is_usable(self, margin_seconds: float) -> bool:
-        """Return True if it lasts longer than a margin; a token that is about to expire may do so on its way."""
-        return self.expires_at is None or self.expires_at - margin_seconds > time.time()
-
 
 @dataclass(frozen=True, slots=True)
 class OAuthGrant:
@@ -176,14 +172,12 @@ class OAuthGrant:
         return email if isinstance(email, str) and email else None
 
 
-def read_grant(service: OAuthService, document: Any) -> OAuthGrant:
+def read_grant(service: OAuthService, document: Mapping[str, Any]) -> OAuthGrant:
     """Read an answer of the token endpoint (RFC 6749, section 5.1).
 
     Raises:
         ValueError: it holds no tokens.
     """
-    if not isinstance(document, dict):
-        raise ValueError("no object")
     token, refresh_token, scope = (document.get(key) for key in ("access_token", "refresh_token", "scope"))
     token, refresh_token = _secret(token), refresh_token and _secret(refresh_token)
     scopes = service.granted_scopes(scope) if isinstance(scope, str) and scope.strip() else None
