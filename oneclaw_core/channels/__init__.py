@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.channels.router import ChatRouter as ChatRouter
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
+    from oneclaw_core.channels.chat_view import split_text as split_text
     from oneclaw_core.channels.commands import SlashCommand as SlashCommand
     from oneclaw_core.channels.commands import SlashCommands as SlashCommands
     from oneclaw_core.channels.commands import expandable_command as expandable_command
@@ -35,7 +36,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.channels.mailbox import Person as Person
     from oneclaw_core.channels.message_files import message_with_files as message_with_files
     from oneclaw_core.channels.message_files import with_mentioned_files as with_mentioned_files
-    from oneclaw_core.channels.message_view import split_text as split_text
     from oneclaw_core.previews.status import SessionStatus as SessionStatus
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

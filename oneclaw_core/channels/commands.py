@@ -37,7 +37,6 @@ _SUMMARY_CHARACTERS = 70
 _COPIED_CHARACTERS = 500_000
 _LISTED_SESSIONS = 15
 _TITLE_CHARACTERS = 50
-_LEAVE = ChatAnswer(leave=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,22 +173,24 @@ class ChatCommands:
         target = await self._plugins.object_of(registration)
         context = ChatCommandContext(plugin, channel, session, confirm)
         is_async = inspect.iscoroutinefunction(target)
+
+        def failed(fault: str) -> HookError:
+            return HookError(registration.plugin, f"/{name}", fault)
+
         try:
             answer = await call_isolated(lambda: target(context, rest), RUN_SECONDS, is_async=is_async)
         except TimeoutError:
-            raise HookError(registration.plugin, f"/{name}", f"did not end within {RUN_SECONDS:g} s") from None
+            raise failed(f"did not end within {RUN_SECONDS:g} s") from None
         except ForeignError as error:
-            if isinstance(error.raised, OneClawError) and not isinstance(error.raised, PluginError):
-                raise error.raised from None
-            raise HookError(registration.plugin, f"/{name}", f"raised {describe_error(error.raised)}") from error.raised
-        if isinstance(answer, ChatAnswer):
-            return answer
-        if answer is not None and not isinstance(answer, str):
-            kind = type(answer).__name__
-            raise HookError(
-                registration.plugin, f"/{name}", f"returned an object of type {kind}, neither a text nor a ChatAnswer"
-            )
-        return ChatAnswer(text=answer or "")
+            raised = error.raised
+            if isinstance(raised, OneClawError) and not isinstance(raised, PluginError):
+                raise raised from None
+            raise failed(f"raised {describe_error(raised)}") from raised
+        if answer is None or isinstance(answer, str):
+            return ChatAnswer(text=answer or "")
+        if not isinstance(answer, ChatAnswer):
+            raise failed(f"returned an object of type {type(answer).__name__}, neither a text nor a ChatAnswer")
+        return answer
 
 
 class SlashCommands:
@@ -438,7 +439,7 @@ async def _stop(conversation: Conversation, rest: str) -> str:
 
 
 async def _leave(conversation: Conversation, rest: str) -> ChatAnswer:
-    return _LEAVE
+    return ChatAnswer(leave=True)
 
 
 SHARED = {

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from oneclaw_core.config.settings import CurrentSettings
     from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.http.addresses import AddressGate
+    from oneclaw_core.http.oauth.accounts import OAuthService
     from oneclaw_core.http.oauth.client import OAuthClient
-    from oneclaw_core.http.oauth.service import OAuthService
     from oneclaw_core.sessions.plugin_storage import PluginStorage
     from oneclaw_core.system.loops import Worker
 

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import SignInNeededError as SignInNeededError
     from oneclaw_core.http.oauth.accounts import OAuthAccount as OAuthAccount
     from oneclaw_core.http.oauth.accounts import OAuthAccounts as OAuthAccounts
+    from oneclaw_core.http.oauth.accounts import OAuthService as OAuthService
     from oneclaw_core.http.oauth.client import OAuthClient as OAuthClient
     from oneclaw_core.http.oauth.consent import OAuthConsent as OAuthConsent
     from oneclaw_core.http.oauth.consent import RedirectListener as RedirectListener
-    from oneclaw_core.http.oauth.service import OAuthService as OAuthService
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.errors import OAuthUnavailableError as OAuthUnavailableError
@@ -35,15 +35,15 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.http.messages import shown_url as shown_url
     from oneclaw_core.http.messages import status_text as status_text
     from oneclaw_core.http.messages import unpacked as unpacked
-    from oneclaw_core.http.oauth.service import AccessToken as AccessToken
-    from oneclaw_core.http.oauth.service import OAuthGrant as OAuthGrant
+    from oneclaw_core.http.oauth.accounts import AccessToken as AccessToken
+    from oneclaw_core.http.oauth.accounts import OAuthGrant as OAuthGrant
     from oneclaw_core.http.proxy import GuardedProxy as GuardedProxy
     from oneclaw_core.http.proxy import command_proxy as command_proxy
     from oneclaw_core.http.proxy import guarded_proxy as guarded_proxy
-    from oneclaw_core.http.server_tokens import ServerToken as ServerToken
-    from oneclaw_core.http.server_tokens import ServerTokens as ServerTokens
     from oneclaw_core.http.servers import ImpatientConnection as ImpatientConnection
     from oneclaw_core.http.servers import ServerGuard as ServerGuard
+    from oneclaw_core.http.servers import ServerToken as ServerToken
+    from oneclaw_core.http.servers import ServerTokens as ServerTokens
     from oneclaw_core.http.servers import bearer_token as bearer_token
     from oneclaw_core.http.servers import listen as listen
     from oneclaw_core.http.servers import send_refusal as send_refusal

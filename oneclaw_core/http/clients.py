@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import httpx
 
     from oneclaw_core.http.addresses import AddressGate
-    from oneclaw_core.http.guard import RequestGate
+    from oneclaw_core.http.transports import RequestGate
     from oneclaw_core.system.loops import Worker
 
 
@@ -52,7 +52,7 @@ def create_client(
     """
     import httpx
 
-    from oneclaw_core.http.environment_proxies import EnvironmentTransport
+    from oneclaw_core.http.transports import EnvironmentTransport
 
     return httpx.AsyncClient(
         transport=EnvironmentTransport(
@@ -88,7 +88,7 @@ def create_guarded_client(
     """
     import httpx
 
-    from oneclaw_core.http.guard import GuardedTransport, checked_request
+    from oneclaw_core.http.transports import GuardedTransport, checked_request
 
     def check(request: httpx.Request) -> Coroutine[Any, Any, list[str]]:
         return checked_request(request, allow_private, allow_public, allow_request)
@@ -100,11 +100,11 @@ def create_guarded_sync_client(check: Callable[[httpx.Request], list[str]]) -> h
     """Make the same client for code that runs in a thread.
 
     Args:
-        check: returns the addresses that a request may be sent to, as :func:`oneclaw_core.http.guard.checked_request`.
+        check: returns the addresses that a request may be sent to, as ``checked_request`` does.
     """
     import httpx
 
-    from oneclaw_core.http.guard import GuardedSyncTransport
+    from oneclaw_core.http.transports import GuardedSyncTransport
 
     return httpx.Client(transport=GuardedSyncTransport(_ssl_context(), check), **_guarded_options())
 
@@ -169,7 +169,7 @@ class GuardedClients:
                 self._of_threads.close()
 
     def _check_from_thread(self, request: httpx.Request) -> list[str]:
-        from oneclaw_core.http.guard import checked_request
+        from oneclaw_core.http.transports import checked_request
 
         with suppress(RuntimeError):  # there is no event loop in this thread
             if asyncio.get_running_loop() is self._loop or is_worker_thread():

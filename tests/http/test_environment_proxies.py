@@ -6,7 +6,7 @@ from pytest_oneclaw.web_server import WebServer, response
 
 from oneclaw_core.errors import SettingsError
 from oneclaw_core.http.clients import create_client
-from oneclaw_core.http.environment_proxies import EnvironmentProxies
+from oneclaw_core.http.transports import EnvironmentProxies
 
 VARIABLES = [name for kind in ("http", "https", "all", "no") for name in (f"{kind}_proxy", f"{kind}_proxy".upper())]
 

@@ -21,7 +21,7 @@ from oneclaw_core.http.clients import (
     create_guarded_client,
     create_guarded_sync_client,
 )
-from oneclaw_core.http.guard import checked_request
+from oneclaw_core.http.transports import checked_request
 from oneclaw_core.system.threads import start_in_background
 
 pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]

@@ -21,7 +21,6 @@ from oneclaw_core.system.threads import start_in_background
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping
-    from types import TracebackType
     from typing import Any
 
     ReadLine = Callable[[], Awaitable[str | None]]
@@ -93,9 +92,7 @@ class RedirectListener:
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *raised: object) -> None:
         assert self._server is not None
         self._server.close()
         for connection in self._connections:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote_plus, urlencode, urlsplit
 
-from oneclaw_core.http.oauth.service import OAuthService
+from oneclaw_core.http.oauth.accounts import OAuthService
 from pytest_oneclaw.web_server import WebAnswer, WebServer
 
 if TYPE_CHECKING:
