@@ -460,7 +460,7 @@ class OneClaw:
         Raises:
             SettingsError: a value does not fit.
         """
-        return self._opened.choices.settings.validated(await self.store.settings())
+        return await self._opened.choices.settings()
 
     async def refresh_tool_states(self) -> None:
         """Take over which tools and groups are disabled; another process may have changed it."""

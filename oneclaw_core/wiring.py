@@ -15,8 +15,14 @@ from oneclaw_core.compaction.explained import explained
 from oneclaw_core.config.catalog_configuration import configuration_of
 from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.model_service import ModelLists
-from oneclaw_core.config.settings import SettingsReader
-from oneclaw_core.config.user_choices import UserChoices, disabled_plugins, hook_timeouts, plugin_order, review_required
+from oneclaw_core.config.settings import read_settings
+from oneclaw_core.config.user_choices import (
+    UserChoices,
+    disabled_plugins,
+    hook_timeouts,
+    listed_setting,
+    review_required,
+)
 from oneclaw_core.contract.home_services import HomeServices
 from oneclaw_core.files.paths import PathGuard
 from oneclaw_core.installation.given_plugins import given_plugins
@@ -75,7 +81,7 @@ from oneclaw_core.tools.calls.steps import (
     rewritten,
 )
 from oneclaw_core.tools.executor import ToolExecutor
-from oneclaw_core.turn.call_records import PatientRecords, while_away
+from oneclaw_core.turn.call_records import patient
 from oneclaw_core.turn.state import TurnParts
 from oneclaw_core.turn.steps import built, streamed
 from oneclaw_core.turn.turn_hooks import hooked
@@ -160,7 +166,7 @@ async def open_home(
         catalog = await run_in_thread(partial(load_plugins, disabled, points, reviews))
         # A call must not fail because the database is away for a moment.
         decisions = Decisions(await store.grants(), allow)
-        permissions = PermissionPolicy(_PatientDecisions(store), decisions, People(ask, ask_user))
+        permissions = PermissionPolicy(patient(store), decisions, People(ask, ask_user))
         opened = _wired(found, catalog, store, stored, environ, permissions, start, deps)
         parts = opened.parts
         await opened.choices.refresh_tools()
@@ -174,26 +180,6 @@ async def open_home(
             await parts.plugins.aclose()
             await parts.background.aclose()
             await opened.models.aclose()
-
-
-class _PatientDecisions:
-    """The decisions in the store, which is tried again while it is away."""
-
-    def __init__(self, store: Store) -> None:
-        self.read = while_away(store.grants)
-        self.remember = while_away(store.set_grant)
-        self.record = while_away(store.record_permission_use)
-        self.record_known = while_away(store.record_known_permission_use)
-
-
-class _PatientScripts:
-    """The calls of scripts in the store, which is tried again while it is away."""
-
-    def __init__(self, store: Store) -> None:
-        self.begin_script = while_away(store.begin_script)
-        self.note_script_calls = while_away(store.note_script_calls)
-        self.script_calls = while_away(store.script_calls)
-        self.end_script = while_away(store.end_script)
 
 
 def _wired(
@@ -217,7 +203,7 @@ def _wired(
     async def sandbox() -> ChosenSandbox:
         from oneclaw_core.process.sandbox.choice import choose_sandbox
 
-        setting = settings.validated(await store.settings()).sandbox
+        setting = read_settings(await store.settings(), environ).sandbox
         return await run_in_thread(lambda: choose_sandbox(setting))
 
     def send_message(text: str, **options: Any) -> AsyncGenerator[TurnEvent, None]:
@@ -240,10 +226,9 @@ def _wired(
         return missing_part(kind, name, catalog.absent_plugins)
 
     catalog.registry.how_to_get = how_to_get
-    settings = SettingsReader(environ)
 
     async def free_requests() -> int:
-        return settings.validated(await store.settings()).free_requests
+        return read_settings(await store.settings(), environ).free_requests
 
     configuration = configuration_of(catalog, home, store, environ)
     project = Project(start_directory, permissions, home.path / "projects", store.change_setting)
@@ -271,7 +256,7 @@ def _wired(
     plugins = Plugins(
         catalog.plugins,
         context_of,
-        order=plugin_order(stored, environ),
+        order=listed_setting(stored, environ, "plugin_order"),
         limits=hook_timeouts(stored, environ),
         timeouts=HookTimeouts(home.hook_timeouts),
         how_to_get=how_to_get,
@@ -281,8 +266,8 @@ def _wired(
     known = catalog.known_providers
     keys, model_lists = KeyStore(home, environ, known), ModelLists(home)
     paths = PathGuard(home.workspace, start_directory, home.path)
-    choices = UserChoices(store, settings, environ, catalog.registry, permissions.decisions, tool_sources, project)
-    models = ModelChooser(configuration.agents, settings, environ, known, keys, model_lists, providers)
+    choices = UserChoices(store, environ, catalog.registry, permissions.decisions, tool_sources, project)
+    models = ModelChooser(configuration.agents, environ, known, keys, model_lists, providers)
     compactor = Compactor()
     parts = TurnParts(
         store=store,
@@ -290,12 +275,12 @@ def _wired(
         executor=tool_executor(
             catalog.registry,
             permissions,
-            CallOrigins(paths, PatientRecords(store), project, free_requests),
+            CallOrigins(paths, patient(store), project, free_requests),
             home.path,
             services=services,
             plugins=plugins,
             deps=deps,
-            scripts=_PatientScripts(store),
+            scripts=patient(store),
         ),
         plugins=plugins,
         people=permissions.people,
@@ -357,9 +342,8 @@ def tool_executor(
     asking = Asking(permissions, registry)
 
     def inner_calls(call: Call, questions: Questions) -> InnerCalls:
-        if hooked is None:
-            return InnerCalls(call, questions, executor, registry, records=scripts)
-        return InnerCalls(call, questions, executor, registry, hooked.observers_have_room, scripts)
+        has_room = None if hooked is None else hooked.observers_have_room
+        return InnerCalls(call, questions, executor, registry, has_room, scripts)
 
     checked = result_checked()
     run = chain(

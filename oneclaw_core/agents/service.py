@@ -90,15 +90,16 @@ class AgentService:
     def missing_tools_of(self, agent: Agent) -> Sequence[str]:
         """Describe tools and tool groups of OneClaw that an agent has and no loaded plugin brings, a line each."""
         registry, selection = self._registry, agent.selection
-        tools = sorted((selection.tools or frozenset()) - frozenset(registry.get_all_tool_names()))
-        groups = sorted(
-            (selection.groups or frozenset()) - {each.name for each in registry.get_all_group_definitions()}
-        )
-        named = [*(("tool", name) for name in tools), *(("tool group", name) for name in groups)]
-        hints = (
-            (f"the {kind} {name} is missing", missing_part(kind, name, registry.absent_plugins)) for kind, name in named
-        )
-        return [f"{what}: {hint}" for what, hint in hints if hint is not None]
+        groups = [each.name for each in registry.get_all_group_definitions()]
+        return [
+            f"the {kind} {name} is missing: {hint}"
+            for kind, names, known in (
+                ("tool", selection.tools, registry.get_all_tool_names()),
+                ("tool group", selection.groups, groups),
+            )
+            for name in sorted((names or frozenset()) - frozenset(known))
+            if (hint := missing_part(kind, name, registry.absent_plugins)) is not None
+        ]
 
     def tools_of(self, agent: Agent) -> Sequence[tuple[ToolDefinition, str | None]]:
         """The enabled tools that an agent has, each with its tool group, ``None`` for a core tool; those come first."""
@@ -217,20 +218,15 @@ class AgentService:
             raise AgentError("what an agent may have is stored by itself: make a ToolSelection without 'within'")
         tools = self._registry.get_all_tool_names()
         groups = [group.name for group in self._registry.get_all_group_definitions()]
-        for name in _new_names(selection.tools, old.tools, tools):
-            if name in groups:
-                raise AgentError(f"{name!r} is a tool group, not a tool: name it among the groups")
-            raise NotFoundError(
-                unknown_name("tool", str(name)[:100], tools, "oneclaw tools list", self._registry.absent_plugins)
-            )
-        for name in _new_names(selection.groups, old.groups, groups):
-            if name in tools:
-                raise AgentError(f"{name!r} is a tool, not a tool group: name it among the tools")
-            raise NotFoundError(
-                unknown_name(
-                    "tool group", str(name)[:100], groups, "oneclaw groups list", self._registry.absent_plugins
-                )
-            )
+        for kind, new, before, known, other, others in (
+            ("tool", selection.tools, old.tools, tools, "tool group", groups),
+            ("tool group", selection.groups, old.groups, groups, "tool", tools),
+        ):
+            for name in sorted((new or frozenset()) - (before or frozenset()) - frozenset(known), key=str):
+                if name in others:
+                    raise AgentError(f"{name!r} is a {other}, not a {kind}: name it among the {other.split()[-1]}s")
+                command, absent = f"oneclaw {kind.split()[-1]}s list", self._registry.absent_plugins
+                raise NotFoundError(unknown_name(kind, str(name)[:100], known, command, absent))
 
 
 def _line(text: Any) -> Any:
@@ -249,7 +245,3 @@ def _merged(old: Mapping[str, Any], new: object) -> dict[str, Any]:
     if isinstance(level, str) and level not in REASONING_LEVELS:
         raise AgentError(f"reasoning is one of {', '.join(REASONING_LEVELS)}, not {level[:100]!a}")
     return {name: value for name, value in {**old, **new}.items() if value is not None}
-
-
-def _new_names(selected: frozenset[str] | None, old: frozenset[str] | None, known: Sequence[str]) -> Sequence[str]:
-    return sorted((selected or frozenset()) - (old or frozenset()) - frozenset(known), key=str)

@@ -59,7 +59,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.cli.trust import forget_trust as forget_trust
     from oneclaw_core.cli.trust import trust_directory as trust_directory
     from oneclaw_core.compaction.estimate import definition_tokens as definition_tokens
-    from oneclaw_core.config.environment_variables import EnvironmentVariables as EnvironmentVariables
+    from oneclaw_core.config.keys import EnvironmentVariables as EnvironmentVariables
     from oneclaw_core.files.attachments import read_attachment as read_attachment
     from oneclaw_core.files.attachments import size_text as size_text
     from oneclaw_core.installation.review_pages import note_reviewed as note_reviewed

@@ -25,7 +25,7 @@ from oneclaw_core.config.keys import KeySource, KeyStore
 from oneclaw_core.config.plugin_settings import registered_settings
 from oneclaw_core.config.provider_service import read_composition
 from oneclaw_core.config.providers import Providers, default_model, lacks_key
-from oneclaw_core.config.settings import SettingsReader, setting_states
+from oneclaw_core.config.settings import read_settings, setting_states
 from oneclaw_core.config.user_choices import disabled_plugins
 from oneclaw_core.contract.checks import CheckFix, Health
 from oneclaw_core.errors import (
@@ -249,7 +249,7 @@ def check_settings(catalog: HomeCatalog) -> Iterator[CheckLine]:
     if catalog.states_error is not None:
         raise catalog.states_error
     stored, plugins = catalog.states.settings, registered_settings(catalog.plugins)
-    states = setting_states(stored, os.environ, plugins, is_thorough=True)
+    states = setting_states(stored, os.environ, plugins)
     faults = [state for state in states if state.problem is not None]
     for state in faults:
         origin, _, variable = state.source.partition(" ")
@@ -462,7 +462,7 @@ def check_permissions(catalog: HomeCatalog) -> Iterator[CheckLine]:
 
 def check_sandbox(catalog: HomeCatalog) -> Iterator[CheckLine]:
     """Report what the sandbox for commands enforces, and why commands are asked for if it is not all."""
-    setting = SettingsReader(os.environ).validated(catalog.states.settings).sandbox
+    setting = read_settings(catalog.states.settings, os.environ).sandbox
     chosen = choose_sandbox(setting)
     strength = chosen.strength
     error = _policy_error(catalog) if strength.is_available else None

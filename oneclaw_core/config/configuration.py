@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from oneclaw_core.agents.service import AgentService
-from oneclaw_core.config.environment_variables import EnvironmentVariables
-from oneclaw_core.config.keys import KeyStore
+from oneclaw_core.config.keys import EnvironmentVariables, KeyStore
 from oneclaw_core.config.model_service import ModelLists, ModelService
 from oneclaw_core.config.provider_service import CompositionService, ProviderService
 from oneclaw_core.config.providers import ProviderSource
@@ -79,18 +78,12 @@ def check_known(registry: ToolRegistry, kind: SwitchKind, name: str) -> None:
         NotFoundError: there is none of that name.
         UsageError: the name is of the other kind.
     """
-    is_group = registry.get_group_definition(name) is not None
-    is_tool = registry.get_tool(name) is not None
-    if is_group if kind == "group" else is_tool:
+    groups = [group.name for group in registry.get_all_group_definitions()]
+    known, what = (groups, "tool group") if kind == "group" else (registry.get_all_tool_names(), "tool")
+    if name in known:
         return
-    if is_group:
+    if name in groups:
         raise UsageError(f"{name!r} is a tool group, not a tool: add --group")
-    known = (
-        [group.name for group in registry.get_all_group_definitions()]
-        if kind == "group"
-        else registry.get_all_tool_names()
-    )
-    what = "tool group" if kind == "group" else "tool"
     raise NotFoundError(unknown_name(what, name, known, f"oneclaw {kind}s list", registry.absent_plugins))
 
 

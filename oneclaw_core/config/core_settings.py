@@ -73,4 +73,4 @@ class Settings(BaseModel):
         return value
 
 
-CORE_SETTINGS = SettingsModel(None, fields_of(schema_of(Settings)), Settings, lambda: Settings)
+CORE_SETTINGS = SettingsModel(None, fields_of(schema_of(Settings)), lambda: Settings)

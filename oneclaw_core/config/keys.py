@@ -1,4 +1,4 @@
-"""The keys of model services that a user stores.
+"""The secrets that a user stores: keys of model services, secrets of plugins, variables of the user's own tools.
 
 A key comes from the environment, else from the system keyring or a file of the home, which only its owner can read. A
 service can have several: where one is refused, the next is used (``http_providers.retry``).
@@ -7,9 +7,10 @@ service can have several: where one is refused, the next is used (``http_provide
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -23,10 +24,11 @@ from oneclaw_core.providers.known import KnownProviders
 from oneclaw_core.secrets.redaction import redact, remember_secret, remember_secrets_of
 from oneclaw_core.secrets.store import SecretPlace, SecretStore, SecretUnreadableError, SecretWords
 from oneclaw_core.shipped.missing import EARLIER_KEYS
+from oneclaw_core.system.private_files import changing_private, read_private, write_private
 from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from oneclaw_core.capabilities.declaration import Declaration
     from oneclaw_core.providers.base import ProviderConfig
@@ -163,7 +165,7 @@ class KeyStore:
                 f"it is for that server too, set it again with: oneclaw keys set {name}; otherwise remove it with: "
                 f"oneclaw keys remove {name}"
             )
-        found = [await self._read(stored[each], partial(self._get_stored, each)) for each in fitting]
+        found = [await run_in_thread(partial(self._get_stored, each)) for each in fitting]
         return tuple(key for key in found if key is not None)
 
     def places(self) -> dict[str, str]:
@@ -174,13 +176,6 @@ class KeyStore:
         """Say which server a stored key is for, if an earlier version has not said so."""
         self._secrets.bind(provider, place)
 
-    async def _read(self, place: SecretPlace, get: Callable[[], str | None]) -> str | None:
-        if place is SecretPlace.FILE:
-            return get()
-        from oneclaw_core.system.threads import run_in_thread
-
-        return await run_in_thread(get)
-
     async def find_headers(self, provider: str, place: str) -> dict[str, str]:
         """Find the stored headers of a provider; like a key, they belong to the server that they were set for.
 
@@ -189,8 +184,7 @@ class KeyStore:
         """
         name = provider + _HEADERS
         hint = f"set them again with: oneclaw providers set {provider} --header NAME"
-        stored_in = self._secrets.stored().get(name)
-        text = None if stored_in is None else await self._read(stored_in, lambda: self._secrets.get(name))
+        text = await run_in_thread(partial(self._secrets.get, name))
         try:
             headers, stored_for = read_headers(text or "")
         except ValueError:
@@ -248,13 +242,15 @@ class KeyStore:
         given = keys_in(self._environ.get(self._known.key_variable_of(provider))) if is_from_environment else ()
         if given:
             return [KnownKey(KeySource.ENVIRONMENT, fingerprint(each)) for each in given]
-        found = []
-        for name, place in self._stored_of(provider).items():
-            shown = name.partition(_MORE)[2]
-            if not shown and place is SecretPlace.FILE:
-                shown = fingerprint(self._secrets.get(name) or "")
-            found.append(KnownKey(KeySource(place), shown or None))
-        return found
+        return [
+            KnownKey(
+                KeySource(place), None if place is SecretPlace.KEYRING and name == provider else self._mark_of(name)
+            )
+            for name, place in self._stored_of(provider).items()
+        ]
+
+    def _mark_of(self, name: str) -> str:
+        return name.partition(_MORE)[2] or fingerprint(self._secrets.get(name) or "")
 
     def add(self, provider: str, key: str, *, in_file: bool = False, place: str | None = None) -> KeySource:
         """Store a key beside those that are stored; see :meth:`set`.
@@ -317,39 +313,11 @@ class KeyStore:
         self._home.create()
         names = [*self._stored_of(provider)]
         if key is not None:
-            names = [
-                each
-                for each in names
-                if each == provider + _MORE + key
-                or (each == provider and fingerprint(self._secrets.get(each) or "") == key)
-            ]
+            names = [each for each in names if self._mark_of(each) == key]
             if not names:
                 raise NotFoundError(f"no key of {provider} has the fingerprint {key[:100]!a}; see: oneclaw keys list")
         places = [self._secrets.remove(each) for each in names]
         return KeySource(places[0]) if places and places[0] is not None else None
-
-
-def known_secret_check(home: Home, environ: Mapping[str, str] | None = None) -> Callable[[str], bool]:
-    """Make a function that returns True if a text holds a known secret.
-
-    Known are the secrets of the environment, the stored keys and the variables of the user's own tools. A keyring is
-    not asked; keys that it returned since the program began count.
-
-    Args:
-        home: whose keys.
-        environ: the environment; by default the program's own.
-    """
-    environ = os.environ if environ is None else environ
-    from oneclaw_core.config.environment_variables import EnvironmentVariables
-
-    keys, variables = KeyStore(home, environ), EnvironmentVariables(home)
-
-    def holds_known_secret(text: str) -> bool:
-        keys.remember_stored()
-        variables.values()
-        return redact(text, environ) != text
-
-    return holds_known_secret
 
 
 MAX_SECRET_CHARACTERS = 8_192
@@ -395,17 +363,8 @@ class PluginSecrets:
         if given:
             remember_secret(given, f"{key} of {id(self._environ)}")
             return given
-        stored = self._store.stored()
-        earlier = EARLIER_KEYS.get(key)
-        if key not in stored and earlier is not None:
-            key = earlier
-        place = stored.get(key)
-        if place is None:
-            return None
-        if place is SecretPlace.FILE:
-            return self._store.get(key)
         # A keyring may have to be unlocked.
-        return await run_in_thread(lambda: self._store.get(key))
+        return await run_in_thread(lambda: self._store.get(key) or self._store.get(EARLIER_KEYS.get(key, key)))
 
     async def set(self, name: str, value: str) -> None:
         """Store a secret in the place of what was stored.
@@ -426,7 +385,7 @@ class PluginSecrets:
             OneClawError: the keyring refuses, or the file cannot be written.
         """
         key = self._key(name)
-        return await run_in_thread(lambda: self._store.remove(key)) is not None
+        return await run_in_thread(partial(self._store.remove, key)) is not None
 
     def _key(self, name: str) -> str:
         if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -434,3 +393,126 @@ class PluginSecrets:
         if self._declaration is not None and name not in self._fields:
             self._declaration.require(STORED_SECRET, name)
         return secret_key(self._plugin, name)
+
+
+MAX_VALUE_CHARACTERS = 65_536
+_MAX_FILE_BYTES = 4_000_000
+_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+
+
+class EnvironmentVariables:
+    """The environment variables that the user's own tools see.
+
+    Args:
+        home: whose variables.
+    """
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._path = home.path / "environment.json"
+
+    def names(self) -> list[str]:
+        """The names, in alphabetical order.
+
+        Raises:
+            OneClawError: the file is open to others or damaged.
+        """
+        return sorted(self._read())
+
+    def values(self) -> dict[str, str]:
+        """All values by their names, each remembered as a secret that no log or error may show.
+
+        Raises:
+            OneClawError: the file is open to others or damaged.
+        """
+        values = self._read()
+        for name, value in values.items():
+            remember_secret(value, f"{self._path} {name}")
+        return values
+
+    def set(self, name: str, value: str) -> bool:
+        """Store a value.
+
+        Returns:
+            Whether it replaced another one.
+
+        Raises:
+            UsageError: the name or the value does not fit, or all values together are too long.
+            OneClawError: the file cannot be written.
+        """
+        self.check(name, value)
+        remember_secret(value, f"{self._path} {name}")
+        with self._changing() as values:
+            was_set = name in values
+            values[name] = value
+        return was_set
+
+    def check(self, name: str, value: str) -> None:
+        """Refuse what :meth:`set` would refuse.
+
+        Raises:
+            UsageError: the name or the value does not fit.
+        """
+        if not _VARIABLE_NAME.fullmatch(name):
+            raise UsageError(
+                f"{name[:200]!r} is not a valid name for a variable: use 1 to 128 letters, digits and '_', not "
+                "beginning with a digit"
+            )
+        if len(value) > MAX_VALUE_CHARACTERS or "\0" in value:
+            raise UsageError(f"a value has at most {MAX_VALUE_CHARACTERS} characters, and no NUL among them")
+
+    def remove(self, name: str) -> bool:
+        """Forget a value.
+
+        Returns:
+            Whether there was one.
+        """
+        with self._changing() as values:
+            return values.pop(name, None) is not None
+
+    @contextmanager
+    def _changing(self) -> Iterator[dict[str, str]]:
+        self._home.create()
+        with changing_private(self._path, self._home.locks / "environment.lock", "the variables"):
+            values = self._read()
+            yield values
+            content = json.dumps({"variables": values}, indent=2).encode()
+            if len(content) > _MAX_FILE_BYTES:  # no one could read it any more, nor take anything out of it
+                raise UsageError(
+                    f"all variables together would take more than {_MAX_FILE_BYTES // 1_000_000} MB: remove one first, "
+                    "with: oneclaw env remove NAME"
+                )
+            write_private(self._path, content)
+
+    def _read(self) -> dict[str, str]:
+        content = read_private(self._path, _MAX_FILE_BYTES)
+        if content is None:
+            return {}
+        with suppress(ValueError, RecursionError, TypeError, KeyError, AttributeError):
+            values = json.loads(content)["variables"]
+            if all(isinstance(value, str) for value in values.values()):
+                return dict(values)
+        raise OneClawError(
+            f"{self._path} is damaged: put a backup copy in its place, or delete it and set the variables again"
+        )
+
+
+def known_secret_check(home: Home, environ: Mapping[str, str] | None = None) -> Callable[[str], bool]:
+    """Make a function that returns True if a text holds a known secret.
+
+    Known are the secrets of the environment, the stored keys and the variables of the user's own tools. A keyring is
+    not asked; keys that it returned since the program began count.
+
+    Args:
+        home: whose keys.
+        environ: the environment; by default the program's own.
+    """
+    environ = os.environ if environ is None else environ
+    keys, variables = KeyStore(home, environ), EnvironmentVariables(home)
+
+    def holds_known_secret(text: str) -> bool:
+        keys.remember_stored()
+        variables.values()
+        return redact(text, environ) != text
+
+    return holds_known_secret

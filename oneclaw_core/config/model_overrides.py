@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
@@ -23,33 +23,29 @@ _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9.+-]*")
 _SHORT_MEDIA_TYPES = {"image": "image/", "images": "image/", "pdf": "application/pdf"}
 
 
+_Tokens = Annotated[int, Field(ge=1)]
+_Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
 class ModelOverrides(BaseModel):
     """The user's overrides for one model; ``None`` leaves a value to the service and the provider type."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    context_window: int | None = Field(default=None, ge=1, description="how much the model reads, in tokens")
-    max_output_tokens: int | None = Field(default=None, ge=1, description="how long one answer may become, in tokens")
+    context_window: _Tokens | None = Field(default=None, description="how much the model reads, in tokens")
+    max_output_tokens: _Tokens | None = Field(default=None, description="how long one answer may become, in tokens")
     input_media_types: tuple[str, ...] | None = Field(
-        default=None,
-        description="attachments that it takes: image, pdf, media types, or none; commas between",
+        default=None, description="attachments that it takes: image, pdf, media types, or none; commas between"
     )
     added: bool = Field(default=False, description="whether the user has added it to the listed ones")
     display_name: str | None = Field(
         default=None, min_length=1, max_length=100, description="what people read in place of its name"
     )
-    input_price: float | None = Field(
-        default=None, ge=0, allow_inf_nan=False, description="US dollars for a million tokens of input"
+    input_price: _Price | None = Field(default=None, description="US dollars for a million tokens of input")
+    cached_input_price: _Price | None = Field(
+        default=None, description="US dollars for a million tokens read from the service's cache"
     )
-    cached_input_price: float | None = Field(
-        default=None,
-        ge=0,
-        allow_inf_nan=False,
-        description="US dollars for a million tokens read from the service's cache",
-    )
-    output_price: float | None = Field(
-        default=None, ge=0, allow_inf_nan=False, description="US dollars for a million tokens of output"
-    )
+    output_price: _Price | None = Field(default=None, description="US dollars for a million tokens of output")
     tool_loading: Literal["native", "inline", "append", "dispatch"] | None = Field(
         default=None, description="how loaded tool groups are told to the model: native, inline, append or dispatch"
     )

@@ -118,21 +118,14 @@ def model_states(answer: Answer, stored: Mapping[str, Any], environ: Mapping[str
     provider = answer.config.name
     default, _ = default_model(stored, environ)
     listed = {model.name: model for model in answer.models.models} if answer.models is not None else {}
-    said = [key.partition("/")[2] for key in stored if key.startswith(f"{MODEL_SETTING}{provider}/")]
-    infos = [*listed.values(), *(ModelInfo(name=name) for name in said if name not in listed)]
+    named = [key.partition("/")[2] for key in stored if key.startswith(f"{MODEL_SETTING}{provider}/")]
+    infos = [*listed.values(), *(ModelInfo(name=name) for name in named if name not in listed)]
     states = []
     for info in infos:
-        overrides = model_overrides(stored, f"{provider}/{info.name}")
-        states.append(
-            ModelState(
-                provider=provider,
-                info=overrides.applied_to(info),
-                overrides=overrides,
-                is_listed=info.name in listed,
-                is_added=overrides.added,
-                is_default=f"{provider}/{info.name}" == default,
-            )
-        )
+        full_name = f"{provider}/{info.name}"
+        said = model_overrides(stored, full_name)
+        is_listed, is_default = info.name in listed, full_name == default
+        states.append(ModelState(provider, said.applied_to(info), said, is_listed, said.added, is_default))
     return states
 
 
@@ -197,11 +190,11 @@ class ModelService:
         Raises:
             UsageError: there is no such provider, it is disabled, or the name does not fit.
         """
-        from oneclaw_core.config.core_settings import CORE_SETTINGS, Settings
+        from oneclaw_core.config.core_settings import CORE_SETTINGS
         from oneclaw_core.config.settings import check_value
 
         field = next(each for each in CORE_SETTINGS.fields if each.name == "model")
-        await self.check_provider(str(check_value(field, model, Settings)))
+        await self.check_provider(str(check_value(CORE_SETTINGS, field, model)))
 
     async def check_provider(self, model: str) -> None:
         """Refuse a model whose provider is not configured.

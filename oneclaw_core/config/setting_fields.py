@@ -13,7 +13,7 @@ from oneclaw_core.plugins.plugin import MAX_TIMEOUT_SECONDS
 from oneclaw_core.shipped.missing import EARLIER_KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from pydantic import BaseModel
 
@@ -75,11 +75,6 @@ class SettingField:
         return self.schema.get("user_only") is True
 
     @property
-    def is_for_setup(self) -> bool:
-        """True if ``oneclaw setup`` asks for it: ``json_schema_extra={"setup": True}``."""
-        return bool(self.schema.get("setup"))
-
-    @property
     def description(self) -> str:
         """The meaning, one line."""
         return " ".join(str(self.schema.get("description") or "").split())
@@ -94,16 +89,6 @@ class SettingField:
             return _parsed(text, self.schema, self.schema.get("$defs", {}))
         except ValueError:
             return text
-
-    def fault(self, value: Any) -> str | None:
-        """Compare a value with the JSON Schema; ``None`` if it is valid."""
-        from oneclaw_core.json_schema.validation import argument_faults, compile_schema
-
-        properties = {key: value for key, value in self.schema.items() if key != "$defs"}
-        schema = {"type": "object", "properties": {self.name: properties}, "$defs": self.schema.get("$defs", {})}
-        faults = argument_faults(compile_schema(schema), {self.name: value})
-        # A fault names its place in the object, which is none that the user has written.
-        return faults[0].removeprefix(f"/{self.name}").removeprefix(": ") if faults else None
 
 
 def variable_of(key: str) -> str:
@@ -130,8 +115,11 @@ def schema_of(model: type[BaseModel]) -> dict[str, Any]:
     for name, each in schema.get("properties", {}).items():
         if not _is_secret(each) and _holds_secret(each, schema.get("$defs", {})):
             raise PluginError(f"the field {name!r} of {model.__name__} holds a secret: make that a field by itself")
-    aliases = {name: list(_aliases(each.validation_alias)) for name, each in model.model_fields.items()}
-    return {"schema": schema, "aliases": {name: names for name, names in aliases.items() if names}}
+    aliases = {}
+    for name, each in model.model_fields.items():
+        choices = getattr(each.validation_alias, "choices", [each.validation_alias])
+        aliases[name] = [choice for choice in choices if isinstance(choice, str)]
+    return {"schema": schema, "aliases": aliases}
 
 
 def fields_of(described: Mapping[str, Any], owner: str | None = None) -> tuple[SettingField, ...]:
@@ -153,7 +141,7 @@ def fields_of(described: Mapping[str, Any], owner: str | None = None) -> tuple[S
             schema={**each, **definitions},
             default=_default(each),
             aliases=(
-                *(prefix + alias for alias in described["aliases"].get(name, ())),
+                *(prefix + alias for alias in described["aliases"][name]),
                 *([EARLIER_KEYS[keys[name]]] if keys[name] in EARLIER_KEYS else ()),
             ),
             is_secret=_is_secret(each),
@@ -161,13 +149,6 @@ def fields_of(described: Mapping[str, Any], owner: str | None = None) -> tuple[S
         )
         for name, each in schema.get("properties", {}).items()
     )
-
-
-def _aliases(alias: Any) -> Iterator[str]:
-    choices = getattr(alias, "choices", None)
-    for each in (alias,) if choices is None else choices:
-        if isinstance(each, str):
-            yield each
 
 
 def _default(schema: Mapping[str, Any]) -> Any:
@@ -282,17 +263,9 @@ class SettingsModel:
     Attributes:
         plugin: whose settings they are, ``None`` for OneClaw's own.
         fields: of the model.
-        loaded: the model, where this process has it.
         load: imports the model; raises ``PluginError`` if that is not possible.
-        has_validators: True if its validators check more than its JSON Schema.
     """
 
     plugin: str | None
     fields: tuple[SettingField, ...]
-    loaded: type[BaseModel] | None
     load: Callable[[], type[BaseModel]]
-    has_validators: bool = True
-
-    def for_checking(self) -> type[BaseModel] | None:
-        """Return the model if it is loaded or defines validators."""
-        return self.load() if self.has_validators else self.loaded

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from oneclaw_core.config.setting_fields import CORE_DEFAULTS, secret_key, variable_of
-from oneclaw_core.errors import NotFoundError, OneClawError, SettingsError, UsageError, describe_error
+from oneclaw_core.errors import NotFoundError, OneClawError, PluginError, SettingsError, UsageError, describe_error
 from oneclaw_core.secrets.redaction import remember_secret
 from oneclaw_core.shipped.missing import how_to_install, keys_now, plugin_of, unknown_name
 from oneclaw_core.system.threads import run_in_thread
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound="BaseModel")
 
 _DEFAULTS = SimpleNamespace(**CORE_DEFAULTS)
-_VARIABLES = {key: variable_of(key) for key in CORE_DEFAULTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,39 +47,26 @@ def given_values(
     fields: Iterable[SettingField],
     stored: Mapping[str, Any],
     environ: Mapping[str, str],
-    secrets: Mapping[str, str] | None = None,
+    secrets: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, GivenValue]:
     """Find what is set, by the names of the fields: in the environment, else in the store."""
-    found = {}
-    for each in fields:
-        text = environ.get(each.variable)
-        if text:
-            about = f"the environment variable {each.variable}"
-            found[each.name] = GivenValue(each.parse(text), f"environment {each.variable}", about)
-        elif each.is_secret:
-            if secrets and each.key in secrets:
-                about = f"the secret {each.key} (oneclaw keys set {each.key})"
-                found[each.name] = GivenValue(secrets[each.key], "secret store", about)
-        else:
-            for key in (each.key, *each.aliases):
-                if key in stored:
-                    about = f"the setting {key} (oneclaw config unset {key})"
-                    found[each.name] = GivenValue(stored[key], "stored", about)
-                    break
-    return found
+    found = {each.name: _given_value(each, stored, environ, secrets) for each in fields}
+    return {name: given for name, given in found.items() if given is not None}
 
 
-def faults_of(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, str]:
-    """Validate values; return what is wrong by field, ``""`` for what is wrong with all of them together."""
-    from pydantic import ValidationError
-
-    try:
-        model.model_validate(_input(model, values))
-    except ValidationError as error:
-        return _faults(model, error)
-    except Exception as error:  # noqa: BLE001  # a validator of a plugin is foreign code
-        return dict.fromkeys(("", *values), _raised(model, error))
-    return {}
+def _given_value(
+    field: SettingField, stored: Mapping[str, Any], environ: Mapping[str, str], secrets: Mapping[str, str]
+) -> GivenValue | None:
+    variable = field.variable
+    if text := environ.get(variable):
+        return GivenValue(field.parse(text), f"environment {variable}", f"the environment variable {variable}")
+    if field.is_secret:
+        about = f"the secret {field.key} (oneclaw keys set {field.key})"
+        return GivenValue(secrets[field.key], "secret store", about) if field.key in secrets else None
+    for key in (field.key, *field.aliases):
+        if key in stored:
+            return GivenValue(stored[key], "stored", f"the setting {key} (oneclaw config unset {key})")
+    return None
 
 
 def read_model(model: type[Model], fields: Iterable[SettingField], given: Mapping[str, GivenValue]) -> Model:
@@ -91,16 +77,17 @@ def read_model(model: type[Model], fields: Iterable[SettingField], given: Mappin
     """
     from pydantic import ValidationError
 
+    values = {name: each.value for name, each in given.items()}
     try:
-        return model.model_validate(_input(model, {name: each.value for name, each in given.items()}))
+        return model.model_validate(values, by_alias=False, by_name=True)
     except ValidationError as error:
-        name, fault = next(iter(_faults(model, error).items()))
+        name, fault = next(iter(_faults(error).items()))
         for field in fields:
             if field.name == name and name not in given:
                 raise SettingsError(missing(field)) from None
         where = given[name].about if name in given else "a setting"
         raise SettingsError(f"{where} is invalid: {fault}") from None
-    except Exception as error:  # as in faults_of
+    except Exception as error:  # a validator of a plugin is foreign code
         raise SettingsError(f"the settings cannot be validated: {_raised(model, error)}") from error
 
 
@@ -110,7 +97,7 @@ def missing(field: SettingField) -> str:
     return f"{field.key} is not set; set it in the environment variable {field.variable} or with: {command}"
 
 
-def check_value(field: SettingField, text: str, model: type[BaseModel] | None) -> Any:
+def check_value(settings: SettingsModel, field: SettingField, text: str) -> Any:
     """Check a value that the user typed.
 
     Returns:
@@ -118,69 +105,57 @@ def check_value(field: SettingField, text: str, model: type[BaseModel] | None) -
 
     Raises:
         SettingsError: the value does not fit.
+        PluginError: the model cannot be imported.
     """
     value = field.parse(text)
-    fault = faults_of(model, {field.name: value}).get(field.name) if model is not None else field.fault(value)
+    fault = _fault(settings.load(), field, value)
     if fault is not None:
         raise SettingsError(f"{field.key} cannot be {text!r}: {fault}")
     return value
 
 
-class SettingsReader:
-    """Reader of OneClaw's own settings. It validates them only when they have changed.
+def _fault(model: type[BaseModel], field: SettingField, value: Any) -> str | None:
+    """Say what is wrong with a value by itself; ``None`` for nothing."""
+    from pydantic import ValidationError
 
-    Args:
-        environ: the environment.
-    """
-
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        self._environ = environ
-        self._last: tuple[dict[str, Any], Settings] | None = None
-
-    def read(self, stored: Mapping[str, Any]) -> Settings:
-        """Return the settings; where none is set, an object with the defaults, which takes no import of pydantic.
-
-        Raises:
-            SettingsError: a value is invalid.
-        """
-        if not any(key in stored or self._environ.get(variable) for key, variable in _VARIABLES.items()):
-            return cast("Settings", _DEFAULTS)
-        return self.validated(stored)
-
-    def validated(self, stored: Mapping[str, Any]) -> Settings:
-        """Return the settings as an instance of their model; as :meth:`read`."""
-        from oneclaw_core.config.core_settings import CORE_SETTINGS, Settings
-
-        given = given_values(CORE_SETTINGS.fields, stored, self._environ)
-        values = {name: each.value for name, each in given.items()}
-        if self._last is None or self._last[0] != values:
-            self._last = values, read_model(Settings, CORE_SETTINGS.fields, given)
-        return self._last[1]
+    try:
+        model.model_validate({field.name: value}, by_alias=False, by_name=True)
+    except ValidationError as error:
+        return _faults(error).get(field.name)
+    except Exception as error:  # noqa: BLE001  # a validator of a plugin is foreign code
+        return _raised(model, error)
+    return None
 
 
 def _raised(model: type[BaseModel], error: Exception) -> str:
     return f"{model.__name__} raised {describe_error(error)}"
 
 
-def _input(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Give each value the name that validation looks for."""
-    return {_input_name(model, name): value for name, value in values.items()}
-
-
-def _input_name(model: type[BaseModel], name: str) -> str:
-    alias = model.model_fields[name].validation_alias
-    if alias is None or isinstance(alias, str):
-        return alias or name
-    return next((each for each in getattr(alias, "choices", ()) if isinstance(each, str)), name)
-
-
-def _faults(model: type[BaseModel], error: ValidationError) -> dict[str, str]:
-    names = {_input_name(model, name): name for name in model.model_fields}
+def _faults(error: ValidationError) -> dict[str, str]:
+    """Return what is wrong by field, ``""`` for what is wrong with all of them together."""
     found: dict[str, str] = {}
     for fault in error.errors(include_url=False, include_input=False):
-        place = str(fault["loc"][0]) if fault["loc"] else ""
-        found.setdefault(names.get(place, place), fault["msg"])
+        name, *place = map(str, fault["loc"] or ("",))
+        found.setdefault(name, f"{'.'.join(place)}: {fault['msg']}" if place else fault["msg"])
     return found
+
+
+def read_settings(stored: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
+    """Return OneClaw's own settings; where none is set, an object with the defaults, which takes no import of pydantic.
+
+    Raises:
+        SettingsError: a value is invalid.
+    """
+    if not any(key in stored or environ.get(variable_of(key)) for key in CORE_DEFAULTS):
+        return cast("Settings", _DEFAULTS)
+    return validated_settings(stored, environ)
+
+
+def validated_settings(stored: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
+    """Return OneClaw's own settings as an instance of their model; as :func:`read_settings`."""
+    from oneclaw_core.config.core_settings import CORE_SETTINGS, Settings
+
+    return read_model(Settings, CORE_SETTINGS.fields, given_values(CORE_SETTINGS.fields, stored, environ))
 
 
 class CurrentSettings:
@@ -206,7 +181,6 @@ class CurrentSettings:
         self._read_secret = read_secret
         self._lock = asyncio.Lock()
         self._values: dict[str, Any] | None = None
-        self._is_unread = False  # the store or the secrets could not be read the last time
         self._current: BaseModel | SettingsError | None = None
 
     @property
@@ -244,16 +218,14 @@ class CurrentSettings:
             given = await self._given(await self._read_stored() if stored is None else stored)
         except OneClawError as error:
             # It is raised where the plugin reads its settings, until they can be read again.
-            self._current, self._values, self._is_unread = SettingsError(str(error)), before or {}, True
+            self._current, self._values = SettingsError(str(error)), before or {}
             return frozenset()
         values = {name: each.value for name, each in given.items()}
-        if values == before and not self._is_unread:
+        if values == before and not isinstance(self._current, SettingsError):
             return frozenset()
-        model = self._settings.loaded
-        if model is None and (values or any(field.is_required for field in self._settings.fields)):
+        self._values, self._current = values, None
+        if values or any(field.is_required for field in self._settings.fields):
             model = await run_in_thread(self._settings.load)
-        self._values, self._is_unread, self._current = values, False, None
-        if model is not None:
             try:
                 self._current = read_model(model, self._settings.fields, given)
             except SettingsError as error:
@@ -303,55 +275,41 @@ class SettingState:
 
 
 def setting_states(
-    stored: Mapping[str, Any],
-    environ: Mapping[str, str],
-    plugins: Iterable[SettingsModel] = (),
-    *,
-    is_thorough: bool = False,
+    stored: Mapping[str, Any], environ: Mapping[str, str], plugins: Iterable[SettingsModel] = ()
 ) -> list[SettingState]:
     """Find each setting's value and source; secrets are left out.
 
     Args:
         stored: values from the store, by key.
         environ: the environment.
-        plugins: the settings of plugins.
-        is_thorough: import the models that have their own validators.
-
-    Raises:
-        PluginError: such a model cannot be imported.
+        plugins: the settings of plugins; the model of one is imported to check a value that is set.
     """
     from oneclaw_core.config.core_settings import CORE_SETTINGS
 
-    states = []
-    for settings in (CORE_SETTINGS, *plugins):
-        model = settings.for_checking() if is_thorough else settings.loaded
-        states += [
-            _state(field, model, stored, environ, settings.plugin) for field in settings.fields if not field.is_secret
-        ]
-    return states
+    return [
+        _state(field, settings, stored, environ)
+        for settings in (CORE_SETTINGS, *plugins)
+        for field in settings.fields
+        if not field.is_secret
+    ]
 
 
 def _state(
-    field: SettingField,
-    model: type[BaseModel] | None,
-    stored: Mapping[str, Any],
-    environ: Mapping[str, str],
-    plugin: str | None,
+    field: SettingField, settings: SettingsModel, stored: Mapping[str, Any], environ: Mapping[str, str]
 ) -> SettingState:
     # One setting at a time, so that one which does not fit hides no other.
     given = given_values((field,), stored, environ).get(field.name)
     value, source, problem = field.default, "default", missing(field) if field.is_required else None
     if given is not None:
-        value, source, problem = given.value, given.source, _problem(field, model, given)
-    return SettingState(field.key, value, field.default, source, field.description, problem, plugin, field.is_user_only)
-
-
-def _problem(field: SettingField, model: type[BaseModel] | None, given: GivenValue) -> str | None:
-    if model is not None:
-        fault = faults_of(model, {field.name: given.value}).get(field.name)
-    else:
-        fault = field.fault(given.value)
-    return None if fault is None else f"{given.about} is invalid: {fault}"
+        value, source = given.value, given.source
+        try:
+            fault = _fault(settings.load(), field, value)
+        except PluginError as error:
+            fault = str(error)
+        problem = None if fault is None else f"{given.about} is invalid: {fault}"
+    return SettingState(
+        field.key, value, field.default, source, field.description, problem, settings.plugin, field.is_user_only
+    )
 
 
 class SettingService:
@@ -418,7 +376,7 @@ class SettingService:
         ``json_schema_extra={"setup": {"backend": ["brave", "tavily"]}}``.
         """
         states = {each.key: each for each in (*await self.list(), *await self.secrets())}
-        asked = [field for each in self._models_of_plugins() for field in each.fields if field.is_for_setup]
+        asked = [field for each in self._models_of_plugins() for field in each.fields if field.schema.get("setup")]
         conditions = {each.key: each.schema["setup"] for each in asked}
         return tuple(
             replace(states[key], setup_condition=said if isinstance(said, dict) else {})
@@ -438,7 +396,7 @@ class SettingService:
             PluginError: the plugin, whose own code checks the value, cannot be imported.
         """
         field, settings = self.find(key)
-        return check_value(field, value, settings.for_checking())
+        return check_value(settings, field, value)
 
     async def set(self, key: str, value: str) -> SettingState:
         """Store a value for a setting.

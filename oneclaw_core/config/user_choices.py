@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.setting_fields import read_timeout
+from oneclaw_core.config.settings import read_settings, validated_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
     from oneclaw_core.config.core_settings import Settings
-    from oneclaw_core.config.settings import SettingsReader
     from oneclaw_core.permissions.decisions import Decisions
     from oneclaw_core.project.trust import Project
     from oneclaw_core.sessions.settings import ToolStates, UserStates
@@ -26,28 +26,22 @@ class UserChoices:
 
     Args:
         store: keeps them.
-        settings: reads the settings.
         environ: the environment with settings.
         registry: the tools.
         decisions: on permissions.
         tool_sources: of plugins.
         project: the start directory.
-
-    Attributes:
-        settings: reads the settings.
     """
 
     def __init__(
         self,
         store: Store,
-        settings: SettingsReader,
         environ: Mapping[str, str],
         registry: ToolRegistry,
         decisions: Decisions,
         tool_sources: ToolSources,
         project: Project,
     ) -> None:
-        self.settings = settings
         self._store = store
         self._environ = environ
         self._registry = registry
@@ -58,7 +52,11 @@ class UserChoices:
 
     def read(self, setup: TurnSetup) -> Settings:
         """Read the settings of OneClaw for a turn."""
-        return self.settings.read(setup.settings)
+        return read_settings(setup.settings, self._environ)
+
+    async def settings(self) -> Settings:
+        """Read the settings of OneClaw as they are now."""
+        return validated_settings(await self._store.settings(), self._environ)
 
     def use_setup(self, setup: TurnSetup) -> None:
         """Use what is stored as a turn is resolved."""
@@ -128,16 +126,7 @@ def listed_setting(stored: Mapping[str, Any], environ: Mapping[str, str], key: s
     return [str(each).strip() for each in items if str(each).strip()]
 
 
-def plugin_order(stored: Mapping[str, Any], environ: Mapping[str, str]) -> list[str]:
-    """Return the names of the plugins whose hooks run first, in this order."""
-    return listed_setting(stored, environ, "plugin_order")
-
-
 def hook_timeouts(stored: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, float]:
     """Return the user's time limits of hooks in seconds, by plugin; what cannot be read is left out."""
-    limits = {}
-    for each in listed_setting(stored, environ, "hook_timeouts"):
-        read = read_timeout(each)
-        if read is not None:
-            limits[read[0]] = read[1]
-    return limits
+    read = map(read_timeout, listed_setting(stored, environ, "hook_timeouts"))
+    return dict(each for each in read if each is not None)

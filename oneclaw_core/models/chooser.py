@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.config.model_service import model_facts, said_of
 from oneclaw_core.config.prices import ModelPrices
 from oneclaw_core.config.providers import LEARNED_SETTING, OFFLINE_MODEL, Providers, with_key
+from oneclaw_core.config.settings import read_settings
 from oneclaw_core.errors import NotFoundError, SettingsError, UsageError
 from oneclaw_core.models.attachments import attachment_media_types, check_attachments
 from oneclaw_core.models.fallback import Fallback
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from oneclaw_core.agents.service import AgentService
     from oneclaw_core.config.keys import KeyStore
     from oneclaw_core.config.model_service import ModelLists
-    from oneclaw_core.config.settings import SettingsReader
     from oneclaw_core.providers.known import KnownProviders
     from oneclaw_core.providers.model_object import ModelObject
     from oneclaw_core.providers.pool import ProviderPool
@@ -43,7 +43,6 @@ class ModelChooser:
 
     Args:
         agents: the agents.
-        settings: reads the settings.
         environ: providers and settings of the environment.
         known: providers that plugins know.
         keys: of the providers.
@@ -54,7 +53,6 @@ class ModelChooser:
     def __init__(
         self,
         agents: AgentService,
-        settings: SettingsReader,
         environ: Mapping[str, str],
         known: KnownProviders,
         keys: KeyStore,
@@ -62,7 +60,6 @@ class ModelChooser:
         providers: ProviderPool,
     ) -> None:
         self._agents = agents
-        self._settings = settings
         self._environ = environ
         self._known = known
         self._keys = keys
@@ -92,7 +89,7 @@ class ModelChooser:
         name = (kept if given is None else None) or persona.model
         if name is None and outer is not None and (isinstance(outer.model, str) or is_model_object(outer.model)):
             name = outer.model
-        name = name or self._settings.read(stored).model
+        name = name or read_settings(stored, self._environ).model
         if name is None and given is not None:
             raise NotFoundError(
                 f"the session was answered by {given}, a model that its program gave as an object, and no other model "

@@ -152,7 +152,7 @@ def question_text(question: ApprovalQuestion, columns: int, rows: int = 0) -> st
             counted, and shown by the answer ``details``; 0 for as many rows as it takes.
     """
     head = _sentence_rows(_heading(question), columns)
-    foot = [row for label, text in _grants(question, columns) for row in _grant_rows(label, text, columns)]
+    foot = [row for choice in question.choices for row in _grant_rows(choice, columns)]
     parts = [_part_rows(each.label, each.text, columns) for each in question.facts]
     return _put_together(head, parts, foot, rows)
 
@@ -198,14 +198,11 @@ def _meaning(question: ApprovalQuestion) -> str:
     return f", which means, says plugin {_one_line(question.meaning_by, _MAX_NAME_CHARACTERS)}: {meaning}"
 
 
-def _grants(question: ApprovalQuestion, columns: int) -> Iterator[tuple[str, str]]:
-    for choice in question.choices:
-        if choice.grants is not None:
-            yield f"{choice.answer} grants", _one_line(choice.grants, 2 * columns)
-
-
-def _grant_rows(label: str, text: str, columns: int) -> list[str]:
+def _grant_rows(choice: Choice, columns: int) -> list[str]:
     """Put what an answer grants into rows; a long one, which may quote others, stands below its label."""
+    if choice.grants is None:
+        return []
+    label, text = f"{choice.answer} grants", _one_line(choice.grants, 2 * columns)
     rows = _sentence_rows(f"  {label}: {text}", columns)
     if len(rows) == 1:
         return rows

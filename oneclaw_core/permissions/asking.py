@@ -131,7 +131,7 @@ class Asking:
     def about_paths(self, call: Call, questions: Questions) -> QuestionsOfPaths:
         """Return what asks about paths on behalf of a running call."""
         can_ask, granted_places = partial(self.can_ask, call), partial(self.granted_places, call)
-        return QuestionsOfPaths(questions, call.provenance.project, can_ask, granted_places)
+        return QuestionsOfPaths(questions, call.provenance.origins.project, can_ask, granted_places)
 
     async def ask_user(self, call: Call, question: UserQuestion, timeout_seconds: float | None) -> str | None:
         """Ask the user a question on behalf of a call; ``None`` also for values that do not fit its form."""

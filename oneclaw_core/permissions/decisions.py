@@ -44,15 +44,11 @@ class Decisions:
 
     def replace(self, decided: Iterable[Grant]) -> None:
         """Take over what is remembered now; another process may have changed it."""
-        self.known = tuple(decided)
-        self._decided: dict[str, list[Grant]] = {}
-        for grant in self.known:
-            self._decided.setdefault(grant.permission, []).append(grant)
+        self._decided = self.known = tuple(decided)
 
     def add(self, grant: Grant) -> None:
         """Take over a lasting decision that was just made."""
-        others = [each for each in self._decided.get(grant.permission, []) if each.key != grant.key]
-        self._decided[grant.permission] = [*others, grant]
+        self._decided = (*(each for each in self._decided if each.key != grant.key), grant)
 
     def grant_in_session(self, request: PermissionRequest) -> None:
         """Grant what a request asks for until its session ends, as far as it says what that is."""
@@ -186,10 +182,11 @@ class Decisions:
 
     def _remembered(self, permission: str) -> Iterable[Grant]:
         """Return what is remembered of a permission, and of those that it is a part of."""
-        parts = permission.split(".")
-        names = [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
-        names += [f"{name}{ALL_PARTS}" for name in names[:-1]]
-        return [grant for name in names for grant in self._decided.get(name, ())]
+        return [
+            each
+            for each in self._decided
+            if permission == each.permission or permission.startswith(f"{each.permission.removesuffix(ALL_PARTS)}.")
+        ]
 
 
 def passing_grant(request: PermissionRequest) -> PassingGrant | None:

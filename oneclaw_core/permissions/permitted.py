@@ -82,5 +82,5 @@ async def denied(call: Call) -> ToolResult:
 
 def _paths_now(call: Call) -> PathGuard:
     """Return the paths of a call as the user trusts the start directory now."""
-    project = call.provenance.project
+    project = call.provenance.origins.project
     return replace(call.provenance.paths, trusts_start=project is not None and project.is_trusted)

@@ -7,7 +7,7 @@ import json
 import shlex
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from oneclaw_core.errors import NobodyToAskError, PermissionDeniedError, denied_for_good
 from oneclaw_core.permissions.decisions import Decisions, passing_grant
@@ -17,33 +17,14 @@ from oneclaw_core.secrets.redaction import redact_all
 from oneclaw_core.types.permissions import Decision, Grant, PassingGrant, PermissionUse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from oneclaw_core.permissions.requests import Asker, PermissionRequest
+    from oneclaw_core.sessions.store import Store
     from oneclaw_core.types.user_question import UserAsker, UserQuestion
 
 
 _LONGEST_NAMED_RULE = 200
-
-
-class DecisionStore(Protocol):
-    """Store of what the user decided, and of what was decided by that."""
-
-    async def read(self) -> Iterable[Grant]:
-        """Read the lasting decisions as they are now."""
-        ...
-
-    async def remember(self, grant: Grant) -> None:
-        """Store a lasting decision."""
-        ...
-
-    async def record(self, use: PermissionUse) -> None:
-        """Store what a person decided, now or before."""
-        ...
-
-    async def record_known(self, use: PermissionUse, known: tuple[Grant, ...]) -> bool:
-        """Store what the known lasting decisions granted; return False, and store nothing, if there are others now."""
-        ...
 
 
 class PermissionPolicy:
@@ -55,7 +36,7 @@ class PermissionPolicy:
         people: who is asked.
     """
 
-    def __init__(self, store: DecisionStore, decisions: Decisions | None = None, people: People | None = None) -> None:
+    def __init__(self, store: Store, decisions: Decisions | None = None, people: People | None = None) -> None:
         self._store = store
         self.decisions = decisions or Decisions()
         self.people = people or People()
@@ -101,7 +82,7 @@ class PermissionPolicy:
 
     async def refresh(self) -> None:
         """Take over what another process has decided by now."""
-        self.decisions.replace(await self._store.read())
+        self.decisions.replace(await self._store.grants())
 
     async def _granted_by_known(self, request: PermissionRequest) -> str | None:
         """Record what the known decisions grant, in the transaction that finds them unchanged; ``None`` otherwise."""
@@ -115,7 +96,7 @@ class PermissionPolicy:
             return None
         decided_by, grant = found
         use = _use_of(request, grant, decided_by, is_granted=True)
-        return decided_by if await self._store.record_known(use, self.decisions.known) else None
+        return decided_by if await self._store.record_known_permission_use(use, self.decisions.known) else None
 
     async def _decide(
         self, request: PermissionRequest, sandbox: str | None, refused: set[str], in_script: list[PassingGrant]
@@ -173,7 +154,7 @@ class PermissionPolicy:
             raise PermissionDeniedError(text, request.permission, "user")
 
     async def _remember(self, grant: Grant) -> None:
-        await self._store.remember(grant)
+        await self._store.set_grant(grant)
         self.decisions.add(grant)
 
     async def _note(
@@ -181,7 +162,7 @@ class PermissionPolicy:
     ) -> None:
         """Have a decision recorded, unless the defaults let it through."""
         if not is_granted or decided_by != "default":
-            await self._store.record(_use_of(request, grant, decided_by, is_granted=is_granted))
+            await self._store.record_permission_use(_use_of(request, grant, decided_by, is_granted=is_granted))
 
 
 def _key_of(request: PermissionRequest) -> str:

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oneclaw_core.permissions.rules import (
-    subject_kind,
-)
+from oneclaw_core.permissions.rules import subject_kind
 from oneclaw_core.types.permissions import Grant
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from operator import eq
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -146,15 +147,11 @@ def _is_ordinary(path: str) -> bool:
 
 
 def _is_ordinary_to_write(path: str) -> bool:
-    return hidden_root(path) is None and protected_root(path) is None
+    return _is_ordinary(path) and protected_root(path) is None
 
 
 def _is_project(directory: str) -> bool:
     return not is_private_directory(Path(directory))
-
-
-def _is_same_path(pattern: str, path: str) -> bool:
-    return path == pattern
 
 
 def _check_text(pattern: str) -> str:
@@ -304,50 +301,32 @@ class SubjectKind:
     is_for_once: bool = False
 
 
+_COMMAND = SubjectKind("command", check_pattern, exact_pattern, covers, touches)
 _HOST = SubjectKind("host", check_host, exact_host, covers_host, touches_host)
+_PATH = SubjectKind("path", _check_path, _exact_path, _covers_read, _covers_path, whole_covers=_is_ordinary)
 _TEXT = SubjectKind("subject", _check_text, _exact_text, _covers_text, _touches_text)
 _KINDS = {
-    "agents.create": SubjectKind("agent", _check_text, _exact_text, _covers_text, _touches_text, argument="name"),
+    "agents.create": replace(_TEXT, noun="agent", argument="name"),
     "data.send": _HOST,
-    "shell.execute": SubjectKind(
-        "command",
-        check_pattern,
-        exact_pattern,
-        covers,
-        touches,
-        argument="command",
-        directory_argument="working_directory",
-        is_whole_in_session=True,
+    "shell.execute": replace(
+        _COMMAND, argument="command", directory_argument="working_directory", is_whole_in_session=True
     ),
-    "shell.execute.unsandboxed": SubjectKind(
-        "command", check_pattern, exact_pattern, covers, touches, is_for_once=True
-    ),
-    "shell.network": SubjectKind("host", check_host, exact_host, covers_web_host, touches_host),
+    "shell.execute.unsandboxed": replace(_COMMAND, is_for_once=True),
+    "shell.network": replace(_HOST, covers=covers_web_host),
     "network.private": _HOST,
     "network.public": _HOST,
-    "files.read": SubjectKind("path", _check_path, _exact_path, _covers_read, _covers_path, whole_covers=_is_ordinary),
-    "files.write": SubjectKind(
-        "path",
-        _check_path,
-        _exact_path,
-        _covers_write,
-        _covers_path,
+    "files.read": _PATH,
+    "files.write": replace(
+        _PATH,
+        covers=_covers_write,
         is_whole_in_session=True,
         is_whole_for_good=True,
         whole_covers=_is_ordinary_to_write,
     ),
     TRUST_PERMISSION: SubjectKind(
-        "directory",
-        _check_path,
-        _exact_path,
-        _is_same_path,
-        _is_same_path,
-        is_denied_alone=True,
-        whole_covers=_is_project,
+        "directory", _check_path, _exact_path, eq, eq, is_denied_alone=True, whole_covers=_is_project
     ),
-    INSTRUCTIONS_PERMISSION: SubjectKind(
-        "file", _check_text, _exact_text, _is_same_path, _is_same_path, is_denied_alone=True
-    ),
+    INSTRUCTIONS_PERMISSION: SubjectKind("file", _check_text, _exact_text, eq, eq, is_denied_alone=True),
 }
 
 

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from oneclaw_core.plugins.plugin import Registration
 
-FORMAT = 5
+FORMAT = 6
 MAX_BYTES = 256 * 1024 * 1024
 MOST_SEARCHES = 8
 """The number of search paths whose plugins the file keeps."""
@@ -162,18 +161,6 @@ class PluginCache:
             known_causes = frozenset(problem.cause for problem in each.problems if problem.is_error)
             if row is not None and row.known_causes != known_causes and not each.is_disabled:
                 self._put(replace(row, known_causes=known_causes))
-        self._write()
-
-    def amend(self, described: Iterable[tuple[Plugin, Registration]]) -> None:
-        """Take note of registrations that were described later, such as those of settings."""
-        for plugin, registration in described:
-            row = self._row(plugin)
-            if row is not None:
-                names = [(each.hook, each.name) for each in row.registrations]
-                amended = row.fresh()
-                place = names.index((registration.hook, registration.name))
-                amended.registrations[place] = replace(registration, plugin=row.name, value=None)
-                self._put(amended)
         self._write()
 
     def forget(self, name: str) -> bool:

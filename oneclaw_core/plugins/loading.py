@@ -81,9 +81,9 @@ def load_plugins(
         loading.add(plugin)
     loading.catalog.complete()
     if any(each.hook == SETTINGS_HOOK for plugin in plugins for each in plugin.registrations):
-        from oneclaw_core.config.plugin_settings import settle_described_settings
+        from oneclaw_core.config.plugin_settings import settle_settings
 
-        settle_described_settings(plugins)
+        settle_settings(plugins)
     cache.save(plugins)
     return loading.catalog
 

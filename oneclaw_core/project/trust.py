@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
     from oneclaw_core.permissions.policy import PermissionPolicy
-    from oneclaw_core.permissions.requests import Asker, RequirePermission
+    from oneclaw_core.permissions.requests import Asker
     from oneclaw_core.types.permissions import Grant
 
 
@@ -83,11 +83,11 @@ class Project:
             return False
         return untrusted_reason(self.directory) is None
 
-    async def ask_trust(self, require: RequirePermission, detail: str) -> bool:
+    async def ask_trust(self, require: Callable[[str, str, str], Awaitable[bool]], detail: str) -> bool:
         """Ask the user to trust it, unless that is decided; an answer holds at least until the program ends.
 
         Args:
-            require: asks for a permission.
+            require: asks for a permission, with what exactly is about to be done and for what.
             detail: what trust is needed for.
 
         Returns:
@@ -226,22 +226,9 @@ class Project:
             await self._change_setting(PINS_SETTING, lambda stored: with_pins(stored, path, found))
             await run_in_thread(partial(keep_contents, self._contents, Path(path), found))
 
-    async def _require(
-        self,
-        permission: str,
-        detail: str = "",
-        subject: str | None = None,
-        directory: str | None = None,
-        sandbox: str | None = None,
-        *,
-        as_a_whole: bool = False,
-        asked_in: str | None = None,
-    ) -> bool:
+    async def _require(self, permission: str, detail: str, subject: str, asked_in: str | None = None) -> bool:
         assert self._permissions is not None
-        request = PermissionRequest(
-            permission, "oneclaw", {}, detail, asked_in, subject, directory=directory, as_a_whole=as_a_whole
-        )
-        await self._permissions.require(request, sandbox)
+        await self._permissions.require(PermissionRequest(permission, "oneclaw", {}, detail, asked_in, subject))
         return True
 
 

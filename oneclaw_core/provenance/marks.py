@@ -8,10 +8,11 @@ text of the user, or in a page that was read.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from oneclaw_core.files.views import FileViews
 from oneclaw_core.system.threads import run_in_thread
@@ -19,13 +20,13 @@ from oneclaw_core.system.version import USER_AGENT
 from oneclaw_core.types.provenance import MAX_ORIGINS, FileState, Mark, MarkKind, Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from oneclaw_core.files.paths import PathGuard
     from oneclaw_core.files.trusted_directory import TrustedDirectory
+    from oneclaw_core.sessions.store import Store
     from oneclaw_core.tools.calls.call import Caller
     from oneclaw_core.types.messages import ToolCall
-    from oneclaw_core.types.provenance import LinkSource, UsedFile
 
 # What is kept for later conversations, or done in them.
 _KEPT = frozenset({"agents.create", "config.write", "memory.write", "tasks.write", "tools.write"})
@@ -61,91 +62,24 @@ _FREE_VALUES = {
 _FREE_HEADERS = frozenset({"host"})
 
 
-class ProvenanceRecords(Protocol):
-    """Store of where text comes from."""
-
-    async def link_sources(self, session_id: str, after: int) -> list[LinkSource]:
-        """Read the messages of a session whose links may be followed, with a ``sequence`` above one."""
-        ...
-
-    async def file_marks(self, files: Sequence[FileState]) -> list[tuple[tuple[Mark, ...], bool]]:
-        """Return the marks of each file, and whether these are all."""
-        ...
-
-    async def record_written(self, files: Iterable[UsedFile], marks: Iterable[Mark], ended_ns: int) -> None:
-        """Note what tools wrote."""
-        ...
-
-
-class KnownLinks:
-    """The URLs that stand in sessions; each message is read once.
-
-    Args:
-        records: with the messages.
-    """
-
-    def __init__(self, records: ProvenanceRecords) -> None:
-        self._records = records
-        self._known: dict[str, tuple[int, set[str]]] = {}
-
-    async def of(self, session_id: str) -> set[str]:
-        """Return the URLs in the user's texts and the pages of a session."""
-        from oneclaw_core.provenance.links import links_of_page, links_of_user
-
-        latest, links = self._known.pop(session_id, (0, set()))
-        for sequence, content, url in await self._records.link_sources(session_id, latest):
-            links |= links_of_user(content) if url is None else links_of_page(content, url)
-            latest = sequence
-        while len(self._known) >= _MAX_SESSIONS:
-            del self._known[next(iter(self._known))]
-        self._known[session_id] = latest, links
-        return links
-
-
-class FreeRequests:
-    """The requests of each session that were sent without a question while it could leak private data.
-
-    Args:
-        limit: reads how many a session may send.
-    """
-
-    def __init__(self, limit: Callable[[], Awaitable[int]]) -> None:
-        self._limit = limit
-        self._sent: dict[str | None, int] = {}
-
-    async def take(self, session_id: str | None) -> bool:
-        """Count one request of a session; return False if the limit is reached."""
-        sent = self._sent.get(session_id, 0)
-        if sent >= await self._limit():
-            return False
-        self._sent[session_id] = sent + 1
-        return True
-
-
 @dataclass(slots=True)
 class CallProvenance:
     """The marks of one call, and the exits that it may take.
 
     Attributes:
+        origins: what is known of the home.
         caller: on whose behalf it runs.
         marks: of what the call has read.
         paths: that the call uses.
         typed: a text of the user that the call was made with; empty for a call of a model.
-        records: ``None`` without a store.
-        links: of sessions, ``None`` without a store.
-        free: counts the requests without a question, ``None`` for no limit.
-        project: the start directory, ``None`` for none; in a trusted one, files are the user's own.
         of_result: the marks of the result, once the call is finished.
     """
 
+    origins: CallOrigins
     caller: Caller
     marks: list[Mark]
     paths: PathGuard
     typed: str = ""
-    records: ProvenanceRecords | None = None
-    links: KnownLinks | None = None
-    free: FreeRequests | None = None
-    project: TrustedDirectory | None = None
     of_result: tuple[Mark, ...] = ()
     _settled: int = field(default=0, repr=False)
 
@@ -154,7 +88,7 @@ class CallProvenance:
         read = dict.fromkeys((each.path, each.state) for each in self.paths.used[self._settled :] if each.use == "read")
         self._settled = len(self.paths.used)
         if read:
-            self.marks += await marks_of_files(list(read), self.paths, self.records, self.project)
+            self.marks += await self.origins.marks_of_files(read, self.paths)
         self.caller.conversation.add(self.marks)
 
     async def finish(self) -> None:
@@ -163,8 +97,8 @@ class CallProvenance:
         written = [each for each in self.paths.used if each.use != "read"]
         kept = dict.fromkeys((*self.marks, *self.caller.conversation.marks()))
         kept.pop(Mark(MarkKind.USER, ""), None)  # it is about this result alone
-        if written and kept and self.records is not None:
-            await self.records.record_written(written, kept, time.time_ns())
+        if written and kept and self.origins.records is not None:
+            await self.origins.records.record_written(written, kept, time.time_ns())
         of_kind: dict[MarkKind, dict[Mark, None]] = {}
         for mark in self.marks:
             of_kind.setdefault(mark.kind, {})[mark] = None
@@ -191,9 +125,7 @@ class CallProvenance:
             return False
         if any(name not in _FREE_HEADERS and it not in _FREE_VALUES.get(name, ()) for name, it in headers.items()):
             return True
-        if not await self._is_link(url):
-            return True
-        return self.free is not None and not await self.free.take(self.caller.session_of_user)
+        return not await self._is_link(url) or not await self.origins.may_follow(self.caller.session_of_user)
 
     async def _is_link(self, url: str) -> bool:
         from oneclaw_core.provenance.links import links_of_user, one_form
@@ -204,8 +136,8 @@ class CallProvenance:
         if self.typed and wanted in links_of_user(self.typed):
             return True
         session_id, turn = self.caller.session_id, self.caller.turn
-        while self.links is not None and session_id is not None:
-            if wanted in await self.links.of(session_id):
+        while session_id is not None:
+            if wanted in await self.origins.links_of(session_id):
                 return True
             # What the agent that it works for may follow, it may follow too.
             outer = turn.call if turn is not None else None
@@ -222,20 +154,47 @@ class CallOrigins:
         project: the start directory; ``None`` for one that is never trusted.
         free_requests: reads how many requests a session that could leak private data may send without a question;
             ``None`` for no limit.
+
+    Attributes:
+        records: of where text comes from.
+        project: the start directory; in a trusted one, files are the user's own.
     """
 
     def __init__(
         self,
         paths: PathGuard,
-        records: ProvenanceRecords | None = None,
+        records: Store | None = None,
         project: TrustedDirectory | None = None,
         free_requests: Callable[[], Awaitable[int]] | None = None,
     ) -> None:
         self._paths = paths
-        self._records = records
-        self._project = project
-        self._links = KnownLinks(records) if records is not None else None
-        self._free_requests = FreeRequests(free_requests) if free_requests is not None else None
+        self.records = records
+        self.project = project
+        self._free_requests = free_requests
+        self._links: dict[str, tuple[int, set[str]]] = {}
+        self._followed: Counter[str | None] = Counter()
+
+    async def links_of(self, session_id: str) -> set[str]:
+        """Return the URLs in the user's texts and the pages of a session; each message is read once."""
+        from oneclaw_core.provenance.links import links_of_page, links_of_user
+
+        if self.records is None:
+            return set()
+        latest, links = self._links.pop(session_id, (0, set()))
+        for sequence, content, url in await self.records.link_sources(session_id, latest):
+            links |= links_of_user(content) if url is None else links_of_page(content, url)
+            latest = sequence
+        while len(self._links) >= _MAX_SESSIONS:
+            del self._links[next(iter(self._links))]
+        self._links[session_id] = latest, links
+        return links
+
+    async def may_follow(self, session_id: str | None) -> bool:
+        """Count a link that a session follows without a question; return False if the limit is reached."""
+        if self._free_requests is not None and self._followed[session_id] >= await self._free_requests():
+            return False
+        self._followed[session_id] += 1
+        return True
 
     def of_call(self, caller: Caller, call: ToolCall) -> CallProvenance:
         """Begin to note what a call reads and writes."""
@@ -247,51 +206,44 @@ class CallOrigins:
             # A list of those that count as the user: what others compose is never typed.
             typed = call.arguments if caller.kind in ("command line", "program") else ""
         paths = self._paths.for_call([], views.of_call())
-        return CallProvenance(caller, [], paths, typed, self._records, self._links, self._free_requests, self._project)
+        return CallProvenance(self, caller, [], paths, typed)
 
     async def marks_of_attached(self, files: Iterable[str]) -> Iterable[Mark]:
         """Return the marks of a message of the user with the texts of files in it."""
         start = self._paths.start_directory
         paths = await run_in_thread(lambda: [(start / each).resolve() for each in files])
-        return await marks_of_files(paths, self._paths, self._records, self._project, "the attached file")
+        return await self.marks_of_files(paths, self._paths, "the attached file")
 
+    async def marks_of_files(
+        self, files: Iterable[Path | tuple[Path, FileState | None]], guard: PathGuard, said: str = "the file"
+    ) -> Iterable[Mark]:
+        """Return the marks of what was read from files: as private, and as from outside unless they are the user's own.
 
-async def marks_of_files(
-    files: Iterable[Path | tuple[Path, FileState | None]],
-    guard: PathGuard,
-    records: ProvenanceRecords | None,
-    project: TrustedDirectory | None,
-    said: str = "the file",
-) -> Iterable[Mark]:
-    """Return the marks of what was read from files: as private, and as from outside unless they are the user's own.
-
-    Args:
-        files: resolved paths, with the state that was read; without one it is the present state.
-        guard: with the workspace, whose files are the user's own.
-        records: of what tools have written; ``None`` without a store.
-        project: the start directory; if it is trusted, its files are the user's own too.
-        said: what is said of a file before its name.
-    """
-    own = [guard.workspace.resolve()]  # looked up when the files were
-    if project is not None and project.is_trusted:
-        own.append(Path(project.path))
-    read = [each if isinstance(each, tuple) else (each, None) for each in files]
-    states = await run_in_thread(
-        lambda: [found for path, state in read if (found := state or _state_of(path)) is not None]
-    )
-    known = [((), False)] * len(states) if records is None else await records.file_marks(states)
-    marks: dict[Mark, None] = {}
-    for state, (stored, is_all) in zip(states, known, strict=True):
-        if is_all:
-            marks |= dict.fromkeys(stored)
-            continue
-        path = Path(state.path)
-        origin = f"{said} {guard.display(path)}" if len(marks) < MAX_ORIGINS else "other files"
-        marks |= dict.fromkeys(each.passed_on() for each in stored)
-        marks[Mark.of(MarkKind.PRIVATE, origin)] = None
-        if not any(path.is_relative_to(each) for each in own):
-            marks[Mark.of(MarkKind.OUTSIDE, origin)] = None
-    return marks
+        Args:
+            files: resolved paths, with the state that was read; without one it is the present state.
+            guard: with the workspace, whose files are the user's own.
+            said: what is said of a file before its name.
+        """
+        own = [guard.workspace.resolve()]  # looked up when the files were
+        if self.project is not None and self.project.is_trusted:
+            own.append(Path(self.project.path))
+        read = [each if isinstance(each, tuple) else (each, None) for each in files]
+        states = await run_in_thread(
+            lambda: [found for path, state in read if (found := state or _state_of(path)) is not None]
+        )
+        known = [((), False)] * len(states) if self.records is None else await self.records.file_marks(states)
+        marks: dict[Mark, None] = {}
+        for state, (stored, is_all) in zip(states, known, strict=True):
+            if is_all:
+                marks |= dict.fromkeys(stored)
+                continue
+            path = Path(state.path)
+            origin = f"{said} {guard.display(path)}" if len(marks) < MAX_ORIGINS else "other files"
+            marks |= dict.fromkeys(each.passed_on() for each in stored)
+            marks[Mark.of(MarkKind.PRIVATE, origin)] = None
+            if not any(path.is_relative_to(each) for each in own):
+                marks[Mark.of(MarkKind.OUTSIDE, origin)] = None
+        return marks
 
 
 def _state_of(path: Path) -> FileState | None:

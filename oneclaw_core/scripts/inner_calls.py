@@ -54,25 +54,17 @@ class _One:
 
     Attributes:
         asked: the call.
-        key: the same for the same tool and arguments.
-        occurrence: counts those, from 0.
-        number: counts all calls, from 1.
+        row: the same, as it is stored.
         act: stands in for the tool.
         is_repeatable: True if it can be made again.
         is_started: True if it was written that it may have had its effect.
     """
 
     asked: ToolCall
-    key: str
-    occurrence: int
-    number: int
+    row: ScriptCall
     act: Act | None
     is_repeatable: bool
     is_started: bool = False
-
-
-async def _no_wait() -> None:
-    """Wait for nothing: no plugin observes calls."""
 
 
 class InnerCalls:
@@ -83,12 +75,11 @@ class InnerCalls:
         questions: of the running call; they know its event loop, its time and when it ends.
         executor: passes a call through the steps.
         registry: the tools there are.
-        wait_for_observers: returns when the observers of plugins keep up.
+        wait_for_observers: returns when the observers of plugins keep up; ``None`` without any.
         records: of the calls of scripts; ``None`` without a store.
 
     Attributes:
         rules: the limits for all calls.
-        tools: those that can be called.
     """
 
     def __init__(
@@ -97,11 +88,11 @@ class InnerCalls:
         questions: Questions,
         executor: ToolExecutor,
         registry: ToolRegistry,
-        wait_for_observers: Callable[[], Awaitable[None]] = _no_wait,
+        wait_for_observers: Callable[[], Awaitable[None]] | None = None,
         records: ScriptRecords | None = None,
     ) -> None:
         self.rules = Rules(outer)
-        self.tools = CallableTools(registry, outer)
+        self._registry = registry
         self._outer = outer
         self._questions = questions
         self._executor = executor
@@ -158,6 +149,41 @@ class InnerCalls:
         """Return the result of the tool with the files for the user that its calls had."""
         return replace(result, attachments=(*result.attachments, *self._files)) if self._files else result
 
+    def find(self, name: str) -> RegisteredTool | None:
+        """Return a tool; ``None`` if there is none of that name."""
+        return self._outer.caller.own_tools.get(name) or self._registry.find(name)
+
+    def tool_names(self) -> tuple[str, ...]:
+        """Return the names of all tools that can be called now."""
+        caller = self._outer.caller
+        found = dict.fromkeys((*caller.active.names, *caller.own_tools))
+        return tuple(each for each in found if self._problem(each) is None)
+
+    def problems(self, names: Iterable[str]) -> dict[str, str]:
+        """Return why tools cannot be called, by their names; those that can are left out."""
+        found = {name: self._problem(name) for name in names}
+        return {name: problem for name, problem in found.items() if problem is not None}
+
+    def only_for_models(self, name: str) -> str | None:
+        """Return why only a model may call a tool, ``None`` if others may too."""
+        if name in _OF_THE_SESSION:
+            return f"Tool '{name}' cannot be called by a script: call it by itself, then run the script."
+        if name in (_RUNS_SCRIPTS, self._outer.asked.name):
+            return f"Tool '{name}' cannot be called by a script."
+        found = self.find(name)
+        if found is not None and found.definition.behaviour.is_poll:
+            return f"Tool '{name}' waits for something, so a script cannot call it: call it by itself."
+        return None
+
+    def _problem(self, name: str) -> str | None:
+        """Return why a tool cannot be called now, ``None`` if it can."""
+        caller, found = self._outer.caller, self.find(name)
+        if found is None:
+            return unknown_tool(self._registry, name, caller)
+        return self.only_for_models(name) or unavailable_tool(
+            self._registry, name, found.source, caller, self._outer.loaded
+        )
+
     # On the event loop of the home
 
     async def _begin(
@@ -196,21 +222,30 @@ class InnerCalls:
         # The same again when the tool runs again, so that a service can tell.
         first = self._journal.call_id if self._journal is not None else self._outer.asked.id
         asked = ToolCall(f"{first}.{key}.{occurrence}", name, text)
+        row = ScriptCall(
+            call_id=first,
+            key=key,
+            occurrence=occurrence,
+            number=self._number,
+            tool=name,
+            arguments=text,
+            state=ScriptCallState.STARTED,
+        )
         refused = self.rules.refused(self._number)
         if refused is not None:
             return refused
-        if act is None and (reason := self.tools.only_for_models(name)) is not None:
+        if act is None and (reason := self.only_for_models(name)) is not None:
             return ToolResult.error("not_available", reason)
-        found = self.tools.find(name)
+        found = self.find(name)
         is_repeatable = is_repeatable or (found is not None and found.definition.is_repeatable)
-        return await self._shown(_One(asked, key, occurrence, self._number, act, is_repeatable))
+        return await self._shown(_One(asked, row, act, is_repeatable))
 
     async def _shown(self, one: _One) -> ToolResult:
         """Run a call, and show that it begins and how it ends."""
         outer, name = self._outer, one.asked.name
         shown = ToolCall(one.asked.id, name, self._log.redacted(one.asked.arguments))
         outer.show(InnerCallBegun(shown, outer.asked.id))
-        outer.report(f"{one.number} {'call' if one.number == 1 else 'calls'}, {name}", None)
+        outer.report(f"{one.row.number} {'call' if one.row.number == 1 else 'calls'}, {name}", None)
         place = self._log.begin(name)
         self._open += 1
         started = time.perf_counter()
@@ -226,7 +261,7 @@ class InnerCalls:
             self._open -= 1
             duration_ms = (time.perf_counter() - started) * 1000
             outer.show(InnerCallEnded(shown, outer.asked.id, self._log.short(result, text), duration_ms))
-        self.rules.note(one.key, name, result)
+        self.rules.note(one.row.key, name, result)
         return result
 
     async def _journalled(self, one: _One) -> ToolResult:
@@ -235,7 +270,7 @@ class InnerCalls:
         if journal is None:
             return (await self._in_turn(one)).result
         try:
-            known = await journal.look(one.key, one.occurrence, lambda: self._open, is_repeatable=one.is_repeatable)
+            known = await journal.look(one.row, lambda: self._open, is_repeatable=one.is_repeatable)
             if known is not None:
                 result, marks = known
                 self._take_marks(marks)
@@ -243,8 +278,7 @@ class InnerCalls:
                 return result
             started = time.perf_counter()
             outcome = await self._in_turn(one)
-            duration_ms = (time.perf_counter() - started) * 1000
-            row = self._row(one, journal, duration_ms)
+            row = replace(one.row, duration_ms=(time.perf_counter() - started) * 1000)
             await journal.finish(row, outcome.result, outcome.marks, had_effect=one.is_started)
             return outcome.result
         except DivergedError:
@@ -254,21 +288,10 @@ class InnerCalls:
             self.rules.end("interrupted", f"The script was ended, since its calls cannot be written: {error}.")
         return self.rules.ended or ToolResult.error("interrupted", "The script was ended.")
 
-    def _row(self, one: _One, journal: Journal, duration_ms: float | None = None) -> ScriptCall:
-        return ScriptCall(
-            call_id=journal.call_id,
-            key=one.key,
-            occurrence=one.occurrence,
-            number=one.number,
-            tool=one.asked.name,
-            arguments=one.asked.arguments,
-            state=ScriptCallState.STARTED,
-            duration_ms=duration_ms,
-        )
-
     async def _in_turn(self, one: _One) -> ToolOutcome:
         """Run a call when there is room for it."""
-        await self._wait_for_observers()
+        if self._wait_for_observers is not None:
+            await self._wait_for_observers()
         rules = self.rules
         if rules.depth > 1:  # the call around it has a place, and waits for this one
             return await self._finished(one)
@@ -285,11 +308,11 @@ class InnerCalls:
 
         async def starting() -> None:
             if journal is not None and not one.is_repeatable:
-                await journal.start(self._row(one, journal))
+                await journal.start(one.row)
                 one.is_started = True
 
         clock, views = self._questions.clock, provenance.paths.views
-        within = Within(outer.asked.id, clock, rules, one.number, rules.depth, provenance.typed, views, starting)
+        within = Within(outer.asked.id, clock, rules, one.row.number, rules.depth, provenance.typed, views, starting)
         outcome = await self._executor.outcome(
             asked,
             replace(outer.caller, kind="script", within=within),
@@ -371,51 +394,3 @@ class CallLog:
 # Calls that change which tools a session has belong to the session.
 _OF_THE_SESSION = frozenset({LOAD_TOOL_GROUP, FIND_TOOL_GROUPS})
 _RUNS_SCRIPTS = "js_eval"
-
-
-class CallableTools:
-    """Finds the tools that the tool of a call may call.
-
-    Args:
-        registry: the tools there are.
-        outer: the call.
-    """
-
-    def __init__(self, registry: ToolRegistry, outer: Call) -> None:
-        self._registry = registry
-        self._outer = outer
-
-    def find(self, name: str) -> RegisteredTool | None:
-        """Return a tool; ``None`` if there is none of that name."""
-        return self._outer.caller.own_tools.get(name) or self._registry.find(name)
-
-    def names(self) -> tuple[str, ...]:
-        """Return the names of all tools that can be called now."""
-        caller = self._outer.caller
-        found = dict.fromkeys((*caller.active.names, *caller.own_tools))
-        return tuple(each for each in found if self._problem(each) is None)
-
-    def problems(self, names: Iterable[str]) -> dict[str, str]:
-        """Return why tools cannot be called, by their names; those that can are left out."""
-        found = {name: self._problem(name) for name in names}
-        return {name: problem for name, problem in found.items() if problem is not None}
-
-    def only_for_models(self, name: str) -> str | None:
-        """Return why only a model may call a tool, ``None`` if others may too."""
-        if name in _OF_THE_SESSION:
-            return f"Tool '{name}' cannot be called by a script: call it by itself, then run the script."
-        if name in (_RUNS_SCRIPTS, self._outer.asked.name):
-            return f"Tool '{name}' cannot be called by a script."
-        found = self.find(name)
-        if found is not None and found.definition.behaviour.is_poll:
-            return f"Tool '{name}' waits for something, so a script cannot call it: call it by itself."
-        return None
-
-    def _problem(self, name: str) -> str | None:
-        """Return why a tool cannot be called now, ``None`` if it can."""
-        caller, found = self._outer.caller, self.find(name)
-        if found is None:
-            return unknown_tool(self._registry, name, caller)
-        return self.only_for_models(name) or unavailable_tool(
-            self._registry, name, found.source, caller, self._outer.loaded
-        )

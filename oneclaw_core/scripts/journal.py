@@ -222,22 +222,22 @@ class Journal:
         return cls(records, session_id, rows, is_continued=True)
 
     async def look(
-        self, key: str, occurrence: int, open_calls: Callable[[], int], *, is_repeatable: bool
+        self, call: ScriptCall, open_calls: Callable[[], int], *, is_repeatable: bool
     ) -> tuple[ToolResult, tuple[Mark, ...]] | None:
         """Return the result of a call that was made before, with its marks; ``None`` for one that is to be made.
 
         Args:
-            key: of the call.
-            occurrence: of the call.
+            call: the call.
             open_calls: returns how many calls the script waits for.
             is_repeatable: True if the call can be repeated.
 
         Raises:
             DivergedError: the script no longer makes the calls that it made.
         """
-        found = self._known.get((key, occurrence))
+        key, place = call.key, (call.key, call.occurrence)
+        found = self._known.get(place)
         if found is not None:
-            self._unclaimed.discard((key, occurrence))
+            self._unclaimed.discard(place)
             self._moved.set()
             if found.state is not ScriptCallState.STARTED:
                 return _result(found), marks_of_text(found.marks) if found.marks else ()

@@ -46,7 +46,7 @@ class Script:
         Args:
             names: of tools.
         """
-        return self._calls.tools.problems(names) if self._calls is not None else {}
+        return self._calls.problems(names) if self._calls is not None else {}
 
     async def end(self, *, is_final: bool = True) -> None:
         """Note that the script has finished, or that it stopped before.
@@ -94,4 +94,4 @@ async def begin_script(
     if not isinstance(calls, InnerCalls):
         raise OneClawError("no script can be begun here")
     begun = await calls.begin(code, purpose, engine, continues, adapt)
-    return Script(begun.code, begun.purpose, begun.started_ms, begun.seed, calls.tools.names(), calls)
+    return Script(begun.code, begun.purpose, begun.started_ms, begun.seed, calls.tool_names(), calls)

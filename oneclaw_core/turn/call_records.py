@@ -9,7 +9,7 @@ import uuid
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from oneclaw_core.errors import SessionBusyError, StoreError, StoreUnavailableError
 from oneclaw_core.turn.progress import CUT_OFF
@@ -18,11 +18,10 @@ from oneclaw_core.types.kept_results import READ_FILE, handle_of_call, shown_of_
 from oneclaw_core.types.messages import OWN_DATA, Message, MessageType, ToolCall, ToolCallStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-    from typing import Any
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-    from oneclaw_core.provenance.marks import ProvenanceRecords
     from oneclaw_core.sessions.settings import UserStates
+    from oneclaw_core.sessions.store import Store
     from oneclaw_core.sessions.usage import UsageRecord
     from oneclaw_core.tools.calls.call import ToolOutcome
     from oneclaw_core.turn.state import Answer, TurnState
@@ -33,7 +32,6 @@ STORE_RETRY_SECONDS = 30.0
 _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 5.0
 
-_Arguments = ParamSpec("_Arguments")
 _Value = TypeVar("_Value")
 
 _log = logging.getLogger("oneclaw.turn")
@@ -72,31 +70,28 @@ async def retried(
     raise error
 
 
-def while_away(
-    operation: Callable[_Arguments, Awaitable[_Value]],
-) -> Callable[_Arguments, Coroutine[Any, Any, _Value]]:
-    """Return an operation of the store that is repeated while the database is not available."""
+class _PatientStore:
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
-    async def repeated(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Value:
-        try:
-            return await operation(*args, **kwargs)
-        except StoreUnavailableError as error:
-            return await retried(lambda: operation(*args, **kwargs), error)
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        operation = getattr(self._store, name)
 
-    return repeated
+        async def repeated(*args: Any) -> Any:
+            try:
+                return await operation(*args)
+            except StoreUnavailableError as error:
+                return await retried(lambda: operation(*args), error)
+
+        return repeated
 
 
-class PatientRecords:
-    """Records of where text comes from; a call that ran does not fail because the database is away for a moment.
+def patient(store: Store) -> Store:
+    """Return the store with operations that are repeated while the database is away.
 
-    Args:
-        records: the store's.
+    A call that ran, or that is decided on, does not fail because the database is away for a moment.
     """
-
-    def __init__(self, records: ProvenanceRecords) -> None:
-        self.link_sources = while_away(records.link_sources)
-        self.file_marks = while_away(records.file_marks)
-        self.record_written = while_away(records.record_written)
+    return cast("Store", _PatientStore(store))
 
 
 # The result of a call that was cut off; whose it is, is filled in.

@@ -9,7 +9,7 @@ import sys
 import pytest
 from pseudo_terminal import CTRL_C, PseudoTerminal
 
-from oneclaw_core.config.environment_variables import MAX_VALUE_CHARACTERS
+from oneclaw_core.config.keys import MAX_VALUE_CHARACTERS
 
 CANARY = "canary-of-the-weather-4f9d1c7e55aa"
 LINE = CANARY.encode() + b"\n"

@@ -5,14 +5,14 @@ import pytest
 from oneclaw_core import NotFoundError, SettingsError
 from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.config.setting_fields import CORE_DEFAULTS
-from oneclaw_core.config.settings import SettingService, SettingsReader
+from oneclaw_core.config.settings import SettingService, read_settings, validated_settings
 
 pytestmark = pytest.mark.lowest_versions
 
 
 def test_the_environment_comes_before_the_store_and_the_store_before_the_default():
     stored = {"turn_max_tool_rounds": 7, "session_wait_seconds": 5, "provider:box": {"type": "x"}}
-    settings = SettingsReader({"ONECLAW_TURN_MAX_TOOL_ROUNDS": "9", "ONECLAW_TURN_DEADLINE_SECONDS": ""}).read(stored)
+    settings = read_settings(stored, {"ONECLAW_TURN_MAX_TOOL_ROUNDS": "9", "ONECLAW_TURN_DEADLINE_SECONDS": ""})
     assert settings.turn_max_tool_rounds == 9
     assert settings.session_wait_seconds == 5
     assert settings.turn_deadline_seconds == 3600
@@ -20,9 +20,9 @@ def test_the_environment_comes_before_the_store_and_the_store_before_the_default
 
 def test_the_defaults_are_known_without_the_model():
     assert list(Settings().model_dump().items()) == list(CORE_DEFAULTS.items())
-    defaults = SettingsReader({}).read({})
+    defaults = read_settings({}, {})
     assert {name: getattr(defaults, name) for name in CORE_DEFAULTS} == CORE_DEFAULTS
-    assert SettingsReader({}).validated({}) == Settings()
+    assert validated_settings({}, {}) == Settings()
 
 
 def test_every_setting_has_a_meaning():
@@ -41,7 +41,7 @@ def test_every_setting_has_a_meaning():
 )
 def test_a_value_that_does_not_fit_says_where_it_comes_from(stored, environ, source):
     with pytest.raises(SettingsError, match=source):
-        SettingsReader(environ).read(stored)
+        read_settings(stored, environ)
 
 
 @pytest.fixture
@@ -69,14 +69,12 @@ def test_what_a_user_types_is_checked(check, key, value, message):
         check(key, value)
 
 
-def test_settings_are_parsed_again_only_when_they_have_changed():
+def test_settings_are_read_as_they_are_now():
     environ = {}
-    reader = SettingsReader(environ)
-    first = reader.read({"turn_max_tool_rounds": 7, "provider:box": {}})
-    assert reader.read({"turn_max_tool_rounds": 7}) is first
-    assert reader.read({"turn_max_tool_rounds": 8}).turn_max_tool_rounds == 8
+    assert read_settings({"turn_max_tool_rounds": 7, "provider:box": {}}, environ).turn_max_tool_rounds == 7
+    assert read_settings({"turn_max_tool_rounds": 8}, environ).turn_max_tool_rounds == 8
     environ["ONECLAW_TURN_MAX_TOOL_ROUNDS"] = "9"
-    assert reader.read({"turn_max_tool_rounds": 8}).turn_max_tool_rounds == 9
+    assert read_settings({"turn_max_tool_rounds": 8}, environ).turn_max_tool_rounds == 9
     with pytest.raises(SettingsError, match="the setting model"):
-        reader.read({"model": "no-provider"})
-    assert reader.read({}) == Settings(turn_max_tool_rounds=9)
+        read_settings({"model": "no-provider"}, environ)
+    assert read_settings({}, environ) == Settings(turn_max_tool_rounds=9)

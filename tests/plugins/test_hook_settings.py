@@ -4,7 +4,7 @@ import json
 
 from plugins_at_work import record_with, running
 
-from oneclaw_core.config.user_choices import hook_timeouts, plugin_order, read_timeout
+from oneclaw_core.config.user_choices import hook_timeouts, listed_setting, read_timeout
 from oneclaw_core.plugins.plugin import Plugin
 from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 
@@ -19,7 +19,7 @@ def test_settings_of_hooks_are_read_from_the_environment_or_the_store():
         ({"plugin_order": ["a"]}, {"ONECLAW_PLUGIN_ORDER": "c"}, ["c"]),
         ({"plugin_order": ["a"]}, {"ONECLAW_PLUGIN_ORDER": ""}, ["a"]),
     ):
-        assert plugin_order(stored, environ) == names
+        assert listed_setting(stored, environ, "plugin_order") == names
     for text, limit in (
         ("acme=2.5", ("acme", 2.5)),
         (" acme =600", ("acme", 600.0)),

@@ -23,7 +23,7 @@ PRELOADED = [
     "oneclaw_core.agents.service",
     "oneclaw_core.app",
     "oneclaw_core.config.configuration",
-    "oneclaw_core.config.environment_variables",
+    "oneclaw_core.config.keys",
     "oneclaw_core.config.model_service",
     "oneclaw_core.config.provider_service",
     "oneclaw_core.plugins.looking",

@@ -11,19 +11,19 @@ class DecisionsInMemory:
         self._decisions, self._remember, self._record = decisions, remember, record
         self._read, self._record_known = read, record_known
 
-    async def read(self):
+    async def grants(self):
         return self._decisions.known if self._read is None else await self._read()
 
-    async def remember(self, grant):
+    async def set_grant(self, grant):
         if self._remember is not None:
             await self._remember(grant)
         self._decisions.replace([*(each for each in self._decisions.known if each.key != grant.key), grant])
 
-    async def record(self, use):
+    async def record_permission_use(self, use):
         if self._record is not None:
             await self._record(use)
 
-    async def record_known(self, use, known):
+    async def record_known_permission_use(self, use, known):
         return False if self._record_known is None else await self._record_known(use, known)
 
 

@@ -10,13 +10,7 @@ import pytest
 from oneclaw_core.files import PathGuard
 from oneclaw_core.permissions.call_network import plain_headers, request_in_words
 from oneclaw_core.provenance import marks as provenance
-from oneclaw_core.provenance.marks import (
-    CallProvenance,
-    FreeRequests,
-    KnownLinks,
-    asks_again,
-    marks_of_files,
-)
+from oneclaw_core.provenance.marks import CallOrigins, CallProvenance, asks_again
 from oneclaw_core.system.version import USER_AGENT
 from oneclaw_core.types.provenance import Mark, MarkKind, Provenance, UsedFile
 
@@ -53,9 +47,9 @@ def conversation(*marks):
     return found
 
 
-def call(guard, *marks, session="s1", turn=None, **options):
-    scope = SimpleNamespace(conversation=conversation(*marks), session_id=session, turn=turn)
-    return CallProvenance(scope, [], guard, **options)
+def call(guard, *marks, session="s1", turn=None, origins=None, records=None, **options):
+    scope = SimpleNamespace(conversation=conversation(*marks), session_id=session, turn=turn, session_of_user=session)
+    return CallProvenance(origins or CallOrigins(guard, records), scope, [], guard, **options)
 
 
 def finished(made):
@@ -74,10 +68,10 @@ def test_only_with_text_from_outside_and_private_data_a_request_is_asked_about(g
 
 
 def test_what_carries_no_data_is_free(guard):
-    links = KnownLinks(Records(s1=[(1, "see https://a.example/x", None)]))
+    records = Records(s1=[(1, "see https://a.example/x", None)])
 
     def made():
-        return call(guard, OUTSIDE, PRIVATE, links=links)
+        return call(guard, OUTSIDE, PRIVATE, records=records)
 
     for request, asked in (
         ({}, False),
@@ -115,7 +109,6 @@ def test_what_carries_no_data_is_free(guard):
 def test_links_are_followed_where_they_stand(guard):
     page = (2, '<a href="/page">', "https://p.example/")
     records = Records(s1=[(1, "see https://user.example/u", None)], outer=[page])
-    links = KnownLinks(records)
     outer_call = SimpleNamespace(session_id="outer", turn=None)
     turn = SimpleNamespace(call=outer_call)
     for url, options, is_free in (
@@ -127,7 +120,7 @@ def test_links_are_followed_where_they_stand(guard):
         ("https://typed.example/t", {}, False),
         ("https://user.example/u", {"session": None}, False),
     ):
-        made = call(guard, OUTSIDE, PRIVATE, links=links, **options)
+        made = call(guard, OUTSIDE, PRIVATE, records=records, **options)
         assert asks(made, url=url) is not is_free, (url, options)
     assert asks(call(guard, OUTSIDE, PRIVATE), url="https://user.example/u")
 
@@ -136,32 +129,30 @@ def test_after_a_number_of_links_each_is_asked_about(guard):
     async def limit():
         return 2
 
-    free = FreeRequests(limit)
-    links = KnownLinks(Records(s1=[(1, "read https://a.example/x", None)], s2=[(1, "https://a.example/x", None)]))
+    records = Records(s1=[(1, "read https://a.example/x", None)], s2=[(1, "https://a.example/x", None)])
+    origins = CallOrigins(guard, records, free_requests=limit)
 
     def asked(session, url="https://a.example/x"):
-        made = call(guard, OUTSIDE, PRIVATE, session=session, links=links, free=free)
-        made.caller.session_of_user = session
-        return asks(made, url=url)
+        return asks(call(guard, OUTSIDE, PRIVATE, session=session, origins=origins), url=url)
 
     assert [asked("s1"), asked("s1", "https://b.example"), asked("s1"), asked("s1")] == [False, True, False, True]
     assert asked("s2") is False
 
 
-def test_each_message_is_read_once_and_few_sessions_are_remembered(monkeypatch):
+def test_each_message_is_read_once_and_few_sessions_are_remembered(guard, monkeypatch):
     monkeypatch.setattr(provenance, "_MAX_SESSIONS", 2)
 
     async def work():
         records = Records(a=[(3, "https://one.example/x", None)])
-        links = KnownLinks(records)
-        assert await links.of("a") == {"https://one.example/x"}
+        links = CallOrigins(guard, records)
+        assert await links.links_of("a") == {"https://one.example/x"}
         records.messages["a"].append((5, "https://two.example/x", None))
-        assert await links.of("a") == {"https://one.example/x", "https://two.example/x"}
-        await links.of("b")
-        await links.of("a")
-        await links.of("c")
-        await links.of("a")
-        await links.of("b")
+        assert await links.links_of("a") == {"https://one.example/x", "https://two.example/x"}
+        await links.links_of("b")
+        await links.links_of("a")
+        await links.links_of("c")
+        await links.links_of("a")
+        await links.links_of("b")
         assert records.asked == [("a", 0), ("a", 3), ("b", 0), ("a", 5), ("c", 0), ("a", 5), ("b", 0)]
 
     asyncio.run(work())
@@ -174,7 +165,7 @@ def test_files_of_the_user_are_private_and_others_from_outside_too(guard, tmp_pa
     gone = guard.workspace / "gone"
 
     def marks(records=None, project=None, **options):
-        found = asyncio.run(marks_of_files([*paths, gone], guard, records, project, **options))
+        found = asyncio.run(CallOrigins(guard, records, project).marks_of_files([*paths, gone], guard, **options))
         return [(each.kind.value, each.origin) for each in found]
 
     own, found, elsewhere = "the file own", "the file found", f"the file {tmp_path / 'elsewhere'}"
@@ -201,7 +192,7 @@ def test_of_many_files_the_first_are_named(guard, monkeypatch):
     paths = [guard.workspace / str(number) for number in range(4)]
     for each in paths:
         each.write_text("x")
-    found = asyncio.run(marks_of_files(paths, guard, None, None))
+    found = asyncio.run(CallOrigins(guard).marks_of_files(paths, guard))
     assert [each.origin for each in found] == ["the file 0", "the file 1", "other files"]
 
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from oneclaw_core.config.settings import SettingsReader
+from oneclaw_core.config.settings import read_settings
 from oneclaw_core.types.budget import Spending, SpendingLimits, TurnBudget, dollars, start_of_day
 from oneclaw_core.types.messages import TokenUsage
 
@@ -113,9 +113,9 @@ def test_a_day_begins_at_midnight_where_the_machine_is(zone: str, monkeypatch: p
 
 def test_the_settings_limit_only_the_tokens_of_a_turn_by_default_and_take_numbers() -> None:
     names = ("turn_max_tokens", "turn_max_cost", "day_max_tokens", "day_max_cost")
-    defaults = SettingsReader({}).read({})
+    defaults = read_settings({}, {})
     assert [getattr(defaults, name) for name in names] == [2_000_000, None, None, None]
-    set_ = SettingsReader({"ONECLAW_DAY_MAX_COST": "2.5"}).read({"turn_max_tokens": 5})
+    set_ = read_settings({"turn_max_tokens": 5}, {"ONECLAW_DAY_MAX_COST": "2.5"})
     assert [getattr(set_, name) for name in names] == [5, None, None, 2.5]
 
 

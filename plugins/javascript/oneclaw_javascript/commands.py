@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from oneclaw_core import UsageError, find_home
+from oneclaw_core import NotFoundError, UsageError, find_home
 from oneclaw_core.cli import EnvironmentVariables, is_terminal, json_option, print_json, print_table, print_text
 
 # More than any value has: the rest of a longer one need not be read to refuse it.
@@ -54,9 +54,8 @@ def set_variable(name: str, more: tuple[str, ...]) -> None:
 @click.argument("name")
 def remove(name: str) -> None:
     """Remove the variable NAME."""
-    variables = _variables()
-    variables.require(name)
-    variables.remove(name)
+    if not _variables().remove(name):
+        raise NotFoundError(f"no variable {name!r} is set; see: oneclaw env list")
     print_text(f"{name} is removed")
 
 
