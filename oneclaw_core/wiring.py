@@ -55,8 +55,7 @@ from oneclaw_core.recovery.kept import kept
 from oneclaw_core.recovery.unusable_answers import not_empty
 from oneclaw_core.scripts.inner_calls import InnerCalls
 from oneclaw_core.secrets.redaction import redacted
-from oneclaw_core.services.plugin_question import answer_plugin
-from oneclaw_core.services.tool_calls import ToolCalls
+from oneclaw_core.services.outside import ToolCalls, answer_plugin
 from oneclaw_core.sessions.background import Background
 from oneclaw_core.sessions.conversations import Conversations
 from oneclaw_core.sessions.for_plugins import Sessions

@@ -45,9 +45,10 @@ class HomeCatalog(Catalog):
 
     def is_trusted(self, project: Path) -> bool:
         """Return True if the user trusts a directory."""
-        from oneclaw_core.permissions.rules import is_trusted
+        from oneclaw_core.permissions.decisions import Decisions
+        from oneclaw_core.permissions.rules import TRUST_PERMISSION
 
-        return is_trusted(project, self.states.grants)
+        return Decisions(self.states.grants).holds(TRUST_PERMISSION, os.path.realpath(project))
 
     def may_follow(self, project: Path, name: str, content: bytes) -> bool:
         """Return True if models may follow a file of a trusted directory.
@@ -57,11 +58,14 @@ class HomeCatalog(Catalog):
             name: the path of the file, relative to it.
             content: all of it.
         """
-        from oneclaw_core.project.trust import digest_of, is_approved, pins_in
+        from oneclaw_core.permissions.decisions import Decisions
+        from oneclaw_core.permissions.rules import INSTRUCTIONS_PERMISSION
+        from oneclaw_core.project.trust import digest_of, instruction_subject, pins_in
 
-        path = os.path.realpath(project)
-        pins = pins_in(self.states.settings, path)
-        return is_approved(pins, self.states.grants, path, name, digest_of(content))
+        path, digest = os.path.realpath(project), digest_of(content)
+        subject = instruction_subject(path, name, digest)
+        is_pinned = pins_in(self.states.settings, path).get(name) == digest
+        return is_pinned or Decisions(self.states.grants).holds(INSTRUCTIONS_PERMISSION, subject)
 
 
 def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:

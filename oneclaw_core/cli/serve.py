@@ -22,8 +22,7 @@ from oneclaw_core.cli.output import json_option, print_listing, printable_line
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.plugins.distributions import OUR_DISTRIBUTIONS
 from oneclaw_core.plugins.names.claims import SHORT_NAME_TAKEN
-from oneclaw_core.services.manager import SERVICE_HOOK, ServiceManager
-from oneclaw_core.services.supervisor import Supervisor
+from oneclaw_core.services.manager import SERVICE_HOOK, ServiceManager, Supervisor
 from oneclaw_core.sessions.locks import remove_unheld
 from oneclaw_core.shipped.missing import install_command
 from oneclaw_core.system.threads import run_in_thread

@@ -29,7 +29,7 @@ from oneclaw_core.errors import (
     ProviderUnavailableError,
     describe_error,
 )
-from oneclaw_core.system.private_files import KeptFiles, write_private
+from oneclaw_core.system.private_files import write_private
 from oneclaw_core.types.model_requests import ModelInfo
 
 if TYPE_CHECKING:
@@ -401,13 +401,14 @@ class ModelLists:
 
     def __init__(self, home: Home) -> None:
         self._directory = home.path / "cache" / "models"
-        self._files: KeptFiles[tuple[str, ModelList]] = KeptFiles()
 
     def load(self, config: ProviderConfig) -> ModelList | None:
         """Read what a provider's service said last, however long ago; ``None`` if nothing usable is kept."""
         try:
-            service, models = self._files.get(self._path(config), _read)
-            return models if service == _service(config) else None  # else the provider is somewhere else now
+            document = json.loads(self._path(config).read_bytes())
+            if document["service"] != _service(config):  # the provider is somewhere else now
+                return None
+            return ModelList(tuple(map(_model, document["models"])), float(document["fetched_at"]))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
@@ -443,9 +444,8 @@ class ModelLists:
         except OneClawError:
             raise
         except Exception as error:
-            _log.error(
-                "listing the models of %s", config.name, exc_info=error
-            )  # a plugin's provider may raise anything
+            # A plugin's provider may raise anything.
+            _log.error("listing the models of %s", config.name, exc_info=error)
             raise ProviderError(f"{config.name} broke: {describe_error(error)}") from error
         if not config.is_local:
             self.save(config, models)
@@ -462,12 +462,6 @@ class ModelLists:
     def _path(self, config: ProviderConfig) -> Path:
         # A name in the settings that was put there past the checks stays inside the directory too.
         return self._directory / (config.name.replace("/", "_").lstrip(".") + ".json")
-
-
-def _read(path: Path) -> tuple[str, ModelList]:
-    document = json.loads(path.read_bytes())
-    models = ModelList(tuple(map(_model, document["models"])), float(document["fetched_at"]))
-    return document["service"], models
 
 
 def _service(config: ProviderConfig) -> str:

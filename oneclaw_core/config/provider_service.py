@@ -93,7 +93,7 @@ class ProviderService:
             UsageError: a value does not fit, or the name is taken.
         """
         check_provider_name(name)
-        if self._is_preconfigured(name):
+        if name in self._known.preconfigured:
             raise DuplicateError(f"the provider {name!r} is known from the start: choose another name")
         types = self._source.types
         if type_name not in types:
@@ -157,7 +157,7 @@ class ProviderService:
             UsageError: a value does not fit.
         """
         await self.get(name)
-        if self._is_preconfigured(name) and (display_name is not None or base_url is not None):
+        if name in self._known.preconfigured and (display_name is not None or base_url is not None):
             raise ProtectedError(
                 f"the provider {name!r} is built in: it can only be enabled and disabled. Add one of your own instead"
             )
@@ -197,7 +197,7 @@ class ProviderService:
 
         def changed(said: dict[str, Any]) -> dict[str, Any]:
             document = {**said, **changes}
-            return {} if self._is_preconfigured(name) and document == {"enabled": True} else document
+            return {} if name in self._known.preconfigured and document == {"enabled": True} else document
 
         if changes:
             await self._source.change(name, changed)
@@ -303,7 +303,7 @@ class ProviderService:
             ProtectedError: it is known from the start.
             InUseError: the default model, or an agent's, is of this provider.
         """
-        if self._is_preconfigured(name):
+        if name in self._known.preconfigured:
             raise ProtectedError(
                 f"the provider {name!r} is known from the start and cannot be removed; "
                 f"disable it instead: oneclaw providers disable {name}"
@@ -322,9 +322,6 @@ class ProviderService:
         await self._bind_key(name)
         await self._store.remove_setting(PROVIDER_SETTING + name)
         self._keys.set_headers(name, None)
-
-    def _is_preconfigured(self, name: str) -> bool:
-        return name in self._known.preconfigured
 
 
 async def check_unused(store: Store, name: str, what: str) -> None:

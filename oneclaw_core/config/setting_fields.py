@@ -87,7 +87,7 @@ class SettingField:
         """
         try:
             return _parsed(text, self.schema, self.schema.get("$defs", {}))
-        except ValueError:
+        except (ValueError, RecursionError):
             return text
 
 
@@ -211,7 +211,7 @@ def _first_parsed(text: str, branches: list[Mapping[str, Any]], definitions: Map
     for branch in sorted(branches, key=lambda each: each.get("type") == "string"):
         try:
             value = _parsed(text, branch, definitions)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if not isinstance(value, str) or branch.get("type") == "string" or "enum" in branch:
             return value
@@ -220,7 +220,7 @@ def _first_parsed(text: str, branches: list[Mapping[str, Any]], definitions: Map
 
 def _list(text: str, schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
     if text.lstrip().startswith("["):
-        return _json(text)
+        return json.loads(text)
     items: Mapping[str, Any] = schema.get("items") or next(iter(schema.get("prefixItems", ())), {})
     return [_parsed(part, items, definitions) for part in _parts(text)]
 
@@ -228,7 +228,7 @@ def _list(text: str, schema: Mapping[str, Any], definitions: Mapping[str, Any]) 
 def _object(text: str, schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Any:
     values = schema.get("additionalProperties")
     if text.lstrip().startswith("{") or not isinstance(values, dict):
-        return _json(text)
+        return json.loads(text)
     pairs = [part.partition("=") for part in _parts(text)]
     if not all(equals for _, equals, _ in pairs):
         raise ValueError("a part without '='")
@@ -237,13 +237,6 @@ def _object(text: str, schema: Mapping[str, Any], definitions: Mapping[str, Any]
 
 def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except RecursionError as error:
-        raise ValueError("nested too deep") from error
 
 
 def read_timeout(text: str) -> tuple[str, float] | None:

@@ -59,6 +59,10 @@ class Decisions:
         """Forget the answers for a session that is deleted."""
         self._granted_in_session.pop(session_id, None)
 
+    def holds(self, permission: str, subject: str) -> bool:
+        """Return True if a permission is granted for a subject without asking, to all agents."""
+        return self.is_granted(PermissionRequest(permission, "", {}, subject=subject))
+
     def is_granted(self, request: PermissionRequest) -> bool:
         """Return True if a permission is granted without asking."""
         try:

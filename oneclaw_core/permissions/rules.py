@@ -12,7 +12,6 @@ import os
 import re
 import shlex
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from operator import eq
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,10 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from oneclaw_core.errors import UsageError
 from oneclaw_core.files.hidden_paths import hidden_root, is_private_directory
 from oneclaw_core.files.protected_places import protected_root
-from oneclaw_core.types.permissions import KNOWN_PERMISSIONS, Decision
+from oneclaw_core.types.permissions import KNOWN_PERMISSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from oneclaw_core.files.paths import PathGuard
     from oneclaw_core.types.permissions import Grant
@@ -407,18 +406,6 @@ def denies(rule: PermissionRule | Grant, permission: str, subject: str | None) -
     if permission != rule.permission and not permission.startswith(f"{rule.permission}."):
         return False
     return rule.pattern is None or (subject is not None and subject_kind(permission).touches(rule.pattern, subject))
-
-
-def is_trusted(directory: Path, decided: Iterable[Grant]) -> bool:
-    """Return True if a directory is trusted permanently, by all agents."""
-    path, now = os.path.realpath(directory), datetime.now(UTC)
-    holding = [
-        each for each in decided
-        if (each.agent, each.task, each.directory) == (None, None, None) and (each.until is None or each.until > now)
-    ]  # fmt: skip
-    if any(each.decision is Decision.DENY and denies(each, TRUST_PERMISSION, path) for each in holding):
-        return False
-    return any(each.decision is Decision.GRANT and grants(each, TRUST_PERMISSION, path) for each in holding)
 
 
 def subject_of(permission: str, arguments: Mapping[str, Any]) -> str | None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.files.hidden_paths import is_hidden_name, is_private_directory
 from oneclaw_core.permissions.requests import PermissionRequest
-from oneclaw_core.permissions.rules import INSTRUCTIONS_PERMISSION, TRUST_PERMISSION, grants
+from oneclaw_core.permissions.rules import INSTRUCTIONS_PERMISSION, TRUST_PERMISSION
 from oneclaw_core.system.private_files import write_private
 from oneclaw_core.system.threads import run_in_thread
 from oneclaw_core.types.text import INVISIBLE_CHARACTERS
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core.permissions.policy import PermissionPolicy
     from oneclaw_core.permissions.requests import Asker
-    from oneclaw_core.types.permissions import Grant
 
 
 class Project:
@@ -72,9 +71,7 @@ class Project:
         if self.directory is None or self._permissions is None:
             return False
         path = self.path
-        return path in self._trusted or self._permissions.decisions.is_granted(
-            PermissionRequest(TRUST_PERMISSION, "", {}, subject=path)
-        )
+        return path in self._trusted or self._permissions.decisions.holds(TRUST_PERMISSION, path)
 
     @property
     def can_be_asked(self) -> bool:
@@ -210,18 +207,15 @@ class Project:
     def _is_approved(self, name: str, digest: str) -> bool:
         if digest in (self._pins.get(name), self._approved.get(name)):
             return True
-        return self._permissions is not None and self._permissions.decisions.is_granted(
-            PermissionRequest(INSTRUCTIONS_PERMISSION, "", {}, subject=instruction_subject(self.path, name, digest))
-        )
+        subject = instruction_subject(self.path, name, digest)
+        return self._permissions is not None and self._permissions.decisions.holds(INSTRUCTIONS_PERMISSION, subject)
 
     async def _pin(self, path: str) -> None:
         """Pin the files that models follow as they are now: permanently, if the trust is."""
         assert self.directory is not None
         found = await run_in_thread(partial(find_instructions, Path(path)))
         self._approved = dict(found)
-        is_lasting = self._permissions is not None and self._permissions.decisions.is_granted(
-            PermissionRequest(TRUST_PERMISSION, "", {}, subject=path)
-        )
+        is_lasting = self._permissions is not None and self._permissions.decisions.holds(TRUST_PERMISSION, path)
         if is_lasting and self._change_setting is not None and self._contents is not None:
             await self._change_setting(PINS_SETTING, lambda stored: with_pins(stored, path, found))
             await run_in_thread(partial(keep_contents, self._contents, Path(path), found))
@@ -315,20 +309,6 @@ def pins_in(stored: Mapping[str, Any], path: str) -> dict[str, str]:
     value = stored.get(PINS_SETTING)
     pins = value.get(path) if isinstance(value, dict) else None
     return {name: each for name, each in pins.items() if isinstance(each, str)} if isinstance(pins, dict) else {}
-
-
-def is_approved(pins: Mapping[str, str], decided: Iterable[Grant], path: str, name: str, digest: str) -> bool:
-    """Return True if a file of a trusted project is as the user has seen it.
-
-    Args:
-        pins: digests by name.
-        decided: the lasting decisions of the user.
-        path: of the project, resolved.
-        name: of the file.
-        digest: of its content.
-    """
-    subject = instruction_subject(path, name, digest)
-    return pins.get(name) == digest or any(grants(each, INSTRUCTIONS_PERMISSION, subject) for each in decided)
 
 
 def instruction_subject(path: str, name: str, digest: str) -> str:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 
-from oneclaw_core.services.supervisor import Supervisor
+from oneclaw_core.services.manager import Supervisor
 
 
 def test_systemd_is_told_when_the_services_are_ready(tmp_path):

@@ -8,7 +8,7 @@ from how_long import IS_LONG
 
 from oneclaw_core import Deny, PermissionAnswer, ToolContext, ToolResult, ToolSelection, hookimpl, tool
 from oneclaw_core.permissions import Decision, Grant, approval_question
-from oneclaw_core.scripts import rules
+from oneclaw_core.scripts import inner_calls
 from oneclaw_core.types.events import ToolCallEvent, ToolProgressEvent, ToolResultEvent
 
 pytestmark = pytest.mark.every_python
@@ -345,7 +345,7 @@ def test_a_result_is_given_whole_or_not_at_all(oneclaw_factory):
 
 
 def test_the_results_of_a_script_have_a_limit_together(run, monkeypatch):
-    monkeypatch.setattr(rules, "MAX_TOTAL_BYTES", 12)
+    monkeypatch.setattr(inner_calls, "MAX_TOTAL_BYTES", 12)
     _, result = run(*([("plain", {"x": each}) for each in range(4)]))
     assert [each[0] for each in result.result] == [None, None, None, "limit_reached"]
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from oneclaw_core.errors import UsageError
 from oneclaw_core.files import PathGuard
 from oneclaw_core.permissions import Decision, Grant
+from oneclaw_core.permissions.decisions import Decisions
 from oneclaw_core.permissions.rules import (
     PermissionRule,
     check_pattern,
@@ -23,7 +24,6 @@ from oneclaw_core.permissions.rules import (
     grants,
     is_account,
     is_simple,
-    is_trusted,
     subject_kind,
     subject_of,
     subject_parts,
@@ -415,7 +415,7 @@ def test_a_directory_is_trusted_by_a_lasting_grant_for_all(tmp_path):
         ([Grant(trust, name), Grant(trust, name, Decision.DENY, until=earlier)], True),
         ([Grant("other", name)], False),
     ):
-        assert is_trusted(tmp_path, decided) is is_known
+        assert Decisions(decided).holds(trust, name) is is_known
 
 
 def test_arguments_say_what_a_permission_is_for(tmp_path):

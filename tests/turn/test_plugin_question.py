@@ -14,7 +14,7 @@ from oneclaw_core.config.prices import ModelPrices
 from oneclaw_core.errors import ProviderError, SpendingLimitError, TurnDeadlineError
 from oneclaw_core.models.chooser import ModelChooser
 from oneclaw_core.providers import ModelInfo, ProviderConfig
-from oneclaw_core.services.plugin_question import answer_plugin
+from oneclaw_core.services.outside import answer_plugin
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.spending.costs import Costs

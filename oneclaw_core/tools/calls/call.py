@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ScriptRules(Protocol):
-    """The rules for all calls of one tool together, see :class:`oneclaw_core.scripts.rules.Rules`."""
+    """The rules for all calls of one tool together, see :class:`oneclaw_core.scripts.inner_calls.Rules`."""
 
     @property
     def granted(self) -> list[PassingGrant]:
