@@ -134,10 +134,10 @@ class InnerCalls:
         return await self._questions.loop.run(self._begin(code, purpose, engine, continues, adapt))
 
     async def end_script(self, *, is_final: bool) -> None:
-        """Write what is still to be written of a script."""
+        """Note that a script has finished, or can go on later."""
         self._is_over = is_final
-        if (journal := self._journal) is not None:
-            await self._questions.loop.run(journal.end() if is_final else journal.write())
+        if self._journal is not None and is_final:
+            await self._questions.loop.run(self._journal.end())
 
     def summary(self) -> str:
         """Say which calls were made, how they ended and how a script that did not finish can go on."""
@@ -309,7 +309,7 @@ class InnerCalls:
 
         async def starting() -> None:
             if journal is not None and not one.is_repeatable:
-                await journal.start(one.row)
+                await journal.write(one.row)
                 one.is_started = True
 
         clock, views = self._questions.clock, provenance.paths.views

@@ -105,8 +105,6 @@ def continuing_text(call_id: str) -> str:
 
 # As long as a script may calculate between its calls while it is run again.
 DIVERGENCE_SECONDS = 3.0
-_MAX_UNWRITTEN = 50
-_MAX_UNWRITTEN_CHARACTERS = 1_000_000
 
 _UNKNOWN = ToolResult.error(
     "interrupted",
@@ -148,8 +146,8 @@ class DivergedError(Exception):
 class Journal:
     """The calls of one script.
 
-    A call that can be repeated is written some time after it, but before the next one that cannot. Any other is written
-    before its tool runs, and again with its result. Known secrets are hidden in what is written.
+    Each call is written with its result; one that cannot be repeated, before its tool runs too. Known secrets are
+    hidden in what is written.
 
     Args:
         records: the store.
@@ -178,7 +176,6 @@ class Journal:
         }
         self._unclaimed = {key for key, each in self._known.items() if each.state is not ScriptCallState.READ}
         self._unknown: set[str] = set()
-        self._unwritten: list[ScriptCall] = []
         self._moved = asyncio.Event()
         self._held = 0
 
@@ -263,9 +260,11 @@ class Journal:
         finally:
             self._held -= 1
 
-    async def start(self, call: ScriptCall) -> None:
-        """Write that a call that cannot be repeated is about to run, and what the script has read before."""
-        await self._records.note_script_calls(self._session_id, [*self._take_unwritten(), self._without_secrets(call)])
+    async def write(self, call: ScriptCall) -> None:
+        """Write a call: without a result, that it may have its effect from now on."""
+        result = None if call.result is None else self._hidden.hide(call.result)
+        hidden = replace(call, arguments=self._hidden.hide(call.arguments), result=result)
+        await self._records.note_script_calls(self._session_id, [hidden])
 
     async def finish(self, call: ScriptCall, result: ToolResult, marks: Iterable[Mark], *, had_effect: bool) -> None:
         """Write how a call ended.
@@ -283,28 +282,11 @@ class Journal:
             error_type=result.error_type,
             marks=marks_to_text(marks),
         )
-        done = self._without_secrets(done)
-        self._unwritten.append(done)
-        size = sum(len(each.result or "") for each in self._unwritten)
-        if had_effect or len(self._unwritten) > _MAX_UNWRITTEN or size > _MAX_UNWRITTEN_CHARACTERS:
-            await self.write()
-
-    async def write(self) -> None:
-        """Write what is still to be written."""
-        if unwritten := self._take_unwritten():
-            await self._records.note_script_calls(self._session_id, unwritten)
+        await self.write(done)
 
     async def end(self) -> None:
         """Note that the script has finished."""
-        await self._records.end_script(self._session_id, self.call_id, self._take_unwritten())
-
-    def _without_secrets(self, call: ScriptCall) -> ScriptCall:
-        result = None if call.result is None else self._hidden.hide(call.result)
-        return replace(call, arguments=self._hidden.hide(call.arguments), result=result)
-
-    def _take_unwritten(self) -> list[ScriptCall]:
-        unwritten, self._unwritten = self._unwritten, []
-        return unwritten
+        await self._records.end_script(self._session_id, self.call_id, [])
 
 
 async def _script(records: ScriptRecords, session_id: str, call_id: str) -> list[ScriptCall]:
