@@ -67,7 +67,7 @@ def test_what_a_model_composed_is_sent_only_if_the_user_agrees(claw, web, way, m
         for key, value in arguments.items()
     }
     have(claw, tool("webfetch", url=web.url_of("/page")), tool("read_file", path="notes.md"), text="Read the page")
-    monkeypatch.setattr(guard, "start_lookup", lambda host: looked_up.append(host))
+    monkeypatch.setattr(guard, "look_up", lambda host, timeout: looked_up.append(host))
     before = len(web.requests)
     have(claw, (name, arguments))
     (question,) = claw.user.asked
