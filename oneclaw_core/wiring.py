@@ -37,9 +37,8 @@ from oneclaw_core.models.chooser import ModelChooser
 from oneclaw_core.models.falls_back import falls_back
 from oneclaw_core.outputs.output_shown import output_shown
 from oneclaw_core.outputs.turn_output import ending_of
-from oneclaw_core.permissions.asking import Asking
+from oneclaw_core.permissions.asking import Asking, denied, exposed, permitted, text_asked
 from oneclaw_core.permissions.decisions import Decisions, TaskPermissions
-from oneclaw_core.permissions.permitted import denied, exposed, permitted, text_asked
 from oneclaw_core.permissions.policy import People, PermissionPolicy
 from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts

@@ -233,7 +233,7 @@ class InnerCallEnded:
 
 
 PermittedCall = NewType("PermittedCall", Call)
-"""A call that has all permissions. Only :mod:`oneclaw_core.permissions.permitted` makes one; no other call runs."""
+"""A call that has all permissions. Only :mod:`oneclaw_core.permissions.asking` makes one; no other call runs."""
 
 Handler = Callable[[Call], Awaitable[ToolResult]]
 """Answers a call with its result; the rest of the chain."""
