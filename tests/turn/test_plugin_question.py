@@ -54,7 +54,7 @@ class Home:
         return SimpleNamespace(
             store=store,
             choices=SimpleNamespace(read=lambda setup: self.settings),
-            models=Chooser(*[None] * 6, self),
+            models=Chooser(*[None] * 5, self),
             ask=chain(model_steps(Compactor(), Costs()), streamed),
         )
 
