@@ -61,6 +61,7 @@ def outline(sent):
 # Requests
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_every_request_of_a_session_fits_the_beta_types_of_the_sdk():
     session = played_session(INLINE)

@@ -24,7 +24,6 @@ def tour(tmp_path_factory, service_key):
         yield google, take_the_tour(google, home, service_key, monkeypatch)
 
 
-@pytest.mark.long
 def test_the_tour_calls_every_tool(tour):
     _, called = tour
 

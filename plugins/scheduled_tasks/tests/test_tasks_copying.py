@@ -40,6 +40,7 @@ def elsewhere(request, tmp_path):
     return request.getfixturevalue("postgresql") if request.param == "postgresql" else f"sqlite:///{tmp_path}/there.db"
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_tasks_move_to_another_database_and_back_and_go_on_there(
     oneclaw, home, tasks, workers, elsewhere, tmp_path, monkeypatch

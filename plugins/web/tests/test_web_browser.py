@@ -294,6 +294,7 @@ def test_without_playwright_it_says_what_to_install(browse_alone, monkeypatch):
     assert "pip install 'oneclaw-web[browser]'" in result.error_message
 
 
+@pytest.mark.long
 def test_without_a_browser_it_says_what_to_install(browse_alone, monkeypatch):
     pytest.importorskip("playwright")
     monkeypatch.setattr(chromium.shutil, "which", lambda name: None)

@@ -425,7 +425,7 @@ def test_of_a_page_that_takes_too_long_the_bare_text_is_given(fetch, monkeypatch
             '<div class="ads">x</div>y' * 30_000 + "deep text",
             "<!---->a" * 50_000 + "deep text",
         ],
-        2,
+        4,
     ),
 )
 def test_hostile_markup_is_converted_in_bounded_time(html):
