@@ -46,7 +46,7 @@ from oneclaw_core.plugins.distributions import PROVIDER_PLUGINS
 from oneclaw_core.plugins.plugin import CHECK_HOOK
 from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 from oneclaw_core.process import choose_sandbox
-from oneclaw_core.process.sandbox.landlocked import Landlocked
+from oneclaw_core.process.sandbox.landlock import Landlocked
 from oneclaw_core.process.sandbox_rules import sandbox_policy
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.sessions.backend import SCHEMA_VERSION, looking_into

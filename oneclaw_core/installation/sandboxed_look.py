@@ -22,7 +22,7 @@ from oneclaw_core.process.scratch import Scratch
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from oneclaw_core.process.sandbox.backend import SandboxBackend
+    from oneclaw_core.process.sandbox.policy import SandboxBackend
 
 _SECONDS = 60.0
 _CHILD = "from oneclaw_core.installation.sandboxed_look import look_in_child; look_in_child()"

@@ -31,15 +31,15 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.process.python_runner import python_process as python_process
     from oneclaw_core.process.python_worker import read_exactly as read_exactly
     from oneclaw_core.process.python_worker import write_all as write_all
-    from oneclaw_core.process.sandbox.backend import Prepared as Prepared
-    from oneclaw_core.process.sandbox.backend import SandboxBackend as SandboxBackend
-    from oneclaw_core.process.sandbox.backend import Strength as Strength
     from oneclaw_core.process.sandbox.choice import ChosenSandbox as ChosenSandbox
     from oneclaw_core.process.sandbox.choice import choose_sandbox as choose_sandbox
     from oneclaw_core.process.sandbox.policy import Access as Access
     from oneclaw_core.process.sandbox.policy import Network as Network
+    from oneclaw_core.process.sandbox.policy import Prepared as Prepared
+    from oneclaw_core.process.sandbox.policy import SandboxBackend as SandboxBackend
     from oneclaw_core.process.sandbox.policy import SandboxLimits as SandboxLimits
     from oneclaw_core.process.sandbox.policy import SandboxPolicy as SandboxPolicy
+    from oneclaw_core.process.sandbox.policy import Strength as Strength
     from oneclaw_core.process.sandbox_rules import SandboxScope as SandboxScope
     from oneclaw_core.process.sandbox_rules import is_system_place as is_system_place
     from oneclaw_core.process.sandbox_rules import made_protected_places as made_protected_places

@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import signal
+import socket
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import OneClawError, SandboxError
 from oneclaw_core.process.python_runner import python_process
 from oneclaw_core.process.sandbox.policy import Network
-from oneclaw_core.process.sandbox_listener import SandboxListener
 from oneclaw_core.process.sandbox_supervisor import NOT_STARTED
 from oneclaw_core.process.supervisor import LENGTH_BYTES, NAMED_PROCESSES, SEPARATOR
 from oneclaw_core.secrets.redaction import without_secrets
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.process.python_runner import PythonProcess
-    from oneclaw_core.process.sandbox.backend import SandboxBackend
-    from oneclaw_core.process.sandbox.policy import SandboxPolicy
-    from oneclaw_core.process.sandbox_listener import OnConnection
+    from oneclaw_core.process.sandbox.policy import SandboxBackend, SandboxPolicy
+
+    OnConnection = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
 
 # A tool that is cancelled has two seconds in all.
 GRACE_SECONDS = 0.8
@@ -117,7 +117,7 @@ async def run_program(
             options, inherited = prepared.supervisor_options(), prepared.inherited()
             supervisor = "sandbox_supervisor" if prepared.has_namespaces else "supervisor"
         if on_connection is not None:
-            listener = stack.enter_context(closing(SandboxListener(on_connection)))
+            listener = stack.enter_context(closing(_SandboxListener(on_connection)))
             options, inherited = [*options, str(listener.channel)], (*inherited, listener.channel)
         stdout = stack.enter_context(closing(_Drain(on_stdout)))
         stderr = stdout if on_stderr is None else stack.enter_context(closing(_Drain(on_stderr)))
@@ -205,3 +205,45 @@ class _Drain:
             return 0
         self._take(piece)
         return len(piece)
+
+
+class _SandboxListener:
+    """A listener in the network namespace of a sandbox; connections are served on the running event loop.
+
+    Attributes:
+        channel: a descriptor by which the supervisor sends the socket: see ``network_namespace``.
+    """
+
+    def __init__(self, on_connection: OnConnection) -> None:
+        self._on_connection = on_connection
+        self._near, self._far = socket.socketpair()
+        self.channel = self._far.fileno()
+        self._loop = asyncio.get_running_loop()
+        self._near.setblocking(False)
+        self._loop.add_reader(self._near, self._receive)
+        self._socket: socket.socket | None = None
+        self._server: asyncio.Server | None = None
+        self._serving: asyncio.Task[None] | None = None
+
+    def close(self) -> None:
+        """Accept no more; connections that were accepted go on."""
+        self._loop.remove_reader(self._near)
+        if self._serving is not None:
+            self._serving.cancel()
+        if self._server is not None:
+            self._server.close()
+        for each in (self._near, self._far, self._socket):
+            if each is not None:
+                each.close()
+
+    def _receive(self) -> None:
+        self._loop.remove_reader(self._near)
+        _, descriptors, *_ = socket.recv_fds(self._near, 1, 1)
+        if descriptors:
+            self._socket = socket.socket(fileno=descriptors[0])
+            self._serving = asyncio.create_task(self._serve(self._socket))
+
+    async def _serve(self, listener: socket.socket) -> None:
+        # What is there before it serves can be closed if this is cancelled.
+        self._server = await asyncio.start_server(self._on_connection, sock=listener, start_serving=False)
+        await self._server.start_serving()

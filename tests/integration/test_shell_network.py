@@ -18,7 +18,7 @@ from pytest_oneclaw.web_server import WebServer, response
 from oneclaw_core import OneClaw, PermissionAnswer
 from oneclaw_core.process import Network, choose_sandbox
 from oneclaw_core.process.sandbox.bubblewrap import Bubblewrap
-from oneclaw_core.process.sandbox.landlocked import Landlocked
+from oneclaw_core.process.sandbox.landlock import Landlocked
 from oneclaw_core.types.permissions import Decision, Grant
 
 pytestmark = pytest.mark.needs("bubblewrap", "curl")

@@ -15,7 +15,7 @@ from oneclaw_core import process
 from oneclaw_core.process import SandboxError, SandboxPolicy, run_program
 from oneclaw_core.process.sandbox import bubblewrap as bubblewrap_module
 from oneclaw_core.process.sandbox.bubblewrap import Bubblewrap
-from oneclaw_core.process.sandbox.landlocked import Landlocked
+from oneclaw_core.process.sandbox.landlock import Landlocked
 from oneclaw_core.process.sandbox.policy import Network
 
 PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin:/bin") or sys.executable

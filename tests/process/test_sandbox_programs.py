@@ -15,9 +15,9 @@ from how_long import some
 from needed_programs import PROGRAMS, require
 
 from oneclaw_core.process import SandboxError, SandboxLimits, SandboxPolicy, run_program
-from oneclaw_core.process.sandbox.bubblewrap import Bubblewrap, limits_in_shell
+from oneclaw_core.process.sandbox.bubblewrap import Bubblewrap
 from oneclaw_core.process.sandbox.confinement import confine
-from oneclaw_core.process.sandbox.landlocked import GAPS, Landlocked
+from oneclaw_core.process.sandbox.landlock import GAPS, Landlocked
 
 ATTEMPTS = Path(__file__).with_name("escape_attempts.py")
 PYTHON = shutil.which("python3", path="/usr/bin:/usr/local/bin:/bin") or sys.executable
@@ -194,7 +194,7 @@ def test_processes_are_limited_in_the_sandbox_alone(bubblewrap, of):
     if user is None:
         pytest.skip("there is no user but root")
     bomb = "for i in $(seq 40); do sleep 600 & done; kill -9 -1"
-    ended = in_shell(bubblewrap, of, f"{limits_in_shell(SandboxLimits(processes=20))}; {bomb}", user=user)
+    ended = in_shell(bubblewrap, of, f"{SandboxLimits(processes=20).in_shell()}; {bomb}", user=user)
     assert "fork" in ended.stderr
 
 

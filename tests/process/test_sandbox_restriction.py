@@ -10,7 +10,7 @@ import pytest
 from escape_fixtures import USERS, done, names_in, surroundings
 
 from oneclaw_core.process import Access, SandboxPolicy
-from oneclaw_core.process.sandbox.landlocked import Landlocked
+from oneclaw_core.process.sandbox.landlock import Landlocked
 from oneclaw_core.process.sandbox.seccomp import build_filter
 
 WORKER = Path(__file__).with_name("restricted_worker.py")

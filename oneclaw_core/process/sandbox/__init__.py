@@ -1,7 +1,6 @@
 """Sandboxes of the operating system, for commands and for processes that run foreign code.
 
-- ``policy``: what programs may do.
-- ``backend``: the interface of what runs programs by a policy: ``bubblewrap``, ``landlocked``.
+- ``policy``: what programs may do, and the interface of what runs them by it: ``bubblewrap``, ``landlock``.
 - ``choice``: which of them works on this machine.
-- ``seccomp``, ``landlock``, ``confinement``: the parts of Linux that a process can restrict itself with.
+- ``seccomp``, ``confinement``: the other parts of Linux that a process can restrict itself with.
 """

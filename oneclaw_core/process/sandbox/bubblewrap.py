@@ -9,29 +9,29 @@ import os
 import shutil
 import stat
 import subprocess
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import SandboxError
 from oneclaw_core.process.network_namespace import ADDRESS
-from oneclaw_core.process.sandbox.backend import Prepared, Strength
 from oneclaw_core.process.sandbox.landlock import make_scope
-from oneclaw_core.process.sandbox.policy import Access, Network, SandboxPolicy
+from oneclaw_core.process.sandbox.policy import SHELL, Access, Network, Prepared, SandboxPolicy, Strength
 from oneclaw_core.process.sandbox.seccomp import INTERNET, UNIX, build_filter, in_memory
-from oneclaw_core.process.sandbox.unix_sockets import without_foreign_sockets
 from oneclaw_core.process.sandbox_supervisor import BLOCK_DESCRIPTOR, INFO_DESCRIPTOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from oneclaw_core.process.sandbox.policy import SandboxLimits
-
 # Not those of the environment: tools can write in some of them.
 _PLACES = "/usr/bin:/bin:/usr/local/bin:/run/current-system/sw/bin"
-SHELL = "/bin/sh"
 _TEMPORARY = Path("/tmp")  # noqa: S108  # inside, where no other program sees it
 _PROBE_SECONDS = 10
+_PROBED_FOLDERS = tuple(map(Path, ("/home", "/root", "/run")))
+_LISTED = Path("/proc/net/unix")
+_PATH_FIELD = 7
+# Directories nearer to the root hold more than the sockets of one service.
+_FEWEST_PARTS = 3
 # A folder that nothing can be written to: else programs believe that they have saved a file there.
 _EMPTY = ("--perms", "0555", "--tmpfs")
 _PROXY = "http://{}:{}".format(*ADDRESS)
@@ -83,8 +83,8 @@ class Bubblewrap:
         return Strength(is_available=False, reason=f"bubblewrap cannot run here: {reason}", remedy=remedy)
 
     def wrap(self, command: Sequence[str], policy: SandboxPolicy, directory: Path) -> Prepared:
-        """Prepare a program; see :class:`~oneclaw_core.process.sandbox.backend.SandboxBackend`."""
-        watcher = _WATCHER.format(limits=limits_in_shell(policy.limits))
+        """Prepare a program; see :class:`~oneclaw_core.process.sandbox.policy.SandboxBackend`."""
+        watcher = _WATCHER.format(limits=policy.limits.in_shell())
         return self._wrap([SHELL, "-c", watcher, "sh", *command], policy, directory)
 
     def _wrap(self, command: Sequence[str], policy: SandboxPolicy, directory: Path) -> Prepared:
@@ -96,7 +96,7 @@ class Bubblewrap:
             # With the machine's network come its abstract sockets, from which only Landlock keeps programs.
             scope = make_scope() if policy.network is Network.ALL and not self._has_privileges else None
             if scope is not None or policy.network is not Network.ALL:
-                policy, families = without_foreign_sockets(policy), (*INTERNET, UNIX)
+                policy, families = _without_foreign_sockets(policy), (*INTERNET, UNIX)
         filter_ = in_memory(build_filter(families, can_start_programs=policy.can_start_programs))
         has_proxy = policy.network is Network.DOMAINS
         arguments = [*self._namespaces(policy), *_mounts(policy), "--seccomp", str(filter_), "--chdir", str(directory)]
@@ -119,14 +119,14 @@ class Bubblewrap:
             yield "--unshare-net"
         yield from ("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox")
 
-    @cached_property
+    @property
     def _has_privileges(self) -> bool:
         """True if bubblewrap gets its rights from its file, which it does not in a scope."""
         return self._program is not None and bool(os.stat(self._program).st_mode & stat.S_ISUID)  # noqa: PTH116
 
     def _attempt(self) -> str:
         """Run a program with all that a policy can ask for; return why that fails, ``""`` if it does not."""
-        policy = SandboxPolicy(hidden_folders=_existing(self._probed_folders))
+        policy = SandboxPolicy(hidden_folders=tuple(filter(Path.is_dir, _PROBED_FOLDERS)))
         with self._wrap([shutil.which("true", path=_PLACES) or "/bin/true"], policy, Path("/")) as prepared:
             done = subprocess.run(  # noqa: S603  # a fixed program
                 prepared.command,
@@ -142,10 +142,6 @@ class Bubblewrap:
             return ""
         said = done.stderr.decode("utf-8", "replace").strip().removeprefix("bwrap: ")
         return said or f"it ended with status {done.returncode}"
-
-    @cached_property
-    def _probed_folders(self) -> tuple[Path, ...]:
-        return tuple(map(Path, ("/home", "/root", "/run")))
 
 
 def _mounts(policy: SandboxPolicy) -> Iterator[str]:
@@ -195,18 +191,37 @@ def _above(name: str, root: str = "") -> Iterator[str]:
         yield name
 
 
-def limits_in_shell(limits: SandboxLimits) -> str:
-    """Write limits as commands of a shell; of dash and bash, each has another option for processes."""
-    processes = "" if limits.processes is None else f"; ulimit -u {limits.processes} || ulimit -p {limits.processes}"
-    others = {"v": (limits.memory_bytes, 1024), "t": (limits.cpu_seconds, 1), "f": (limits.file_bytes, 512)}
-    return (
-        "ulimit -c 0"
-        + processes
-        + "".join(
-            f"; ulimit -{option} {value // unit}" for option, (value, unit) in others.items() if value is not None
-        )
+def _without_foreign_sockets(policy: SandboxPolicy) -> SandboxPolicy:
+    """Hide the Unix sockets outside the directories that a policy writes: to read one is enough to connect to it.
+
+    Each is hidden with its directory, if nothing else needs that.
+
+    Raises:
+        OSError: The sockets cannot be listed.
+    """
+    named = policy.rules()
+    folders: set[Path] = set()
+    files: set[Path] = set()
+    for path in _sockets():
+        if policy.access(path) is not Access.READ:
+            continue
+        folder = path.parent
+        # A service that is started again makes its socket anew in the same directory.
+        if len(folder.parts) > _FEWEST_PARTS and not any(each.is_relative_to(folder) for each in named):
+            folders.add(folder)
+        else:
+            files.add(path)
+    return replace(
+        policy,
+        hidden_folders=(*policy.hidden_folders, *sorted(folders)),
+        hidden_files=(*policy.hidden_files, *sorted(files)),
     )
 
 
-def _existing(paths: Sequence[Path]) -> tuple[Path, ...]:
-    return tuple(each for each in paths if each.is_dir())
+def _sockets() -> set[Path]:
+    found = set()
+    for line in _LISTED.read_text("utf-8", "surrogateescape").splitlines()[1:]:
+        fields = line.split(" ", _PATH_FIELD)
+        if len(fields) > _PATH_FIELD and fields[_PATH_FIELD].startswith("/"):
+            found.add(Path(fields[_PATH_FIELD]).resolve())
+    return found

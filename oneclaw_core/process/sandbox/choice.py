@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from oneclaw_core.process.sandbox.backend import Strength
+from oneclaw_core.process.sandbox.policy import Strength
 
 if TYPE_CHECKING:
-    from oneclaw_core.process.sandbox.backend import SandboxBackend
+    from oneclaw_core.process.sandbox.policy import SandboxBackend
 
 AUTO, OFF = "auto", "off"
 SANDBOXES = (AUTO, "bubblewrap", "landlock", OFF)
@@ -70,7 +70,7 @@ def _backends(setting: str) -> list[SandboxBackend]:
     backends: list[SandboxBackend] = []
     if sys.platform == "linux":
         from oneclaw_core.process.sandbox.bubblewrap import Bubblewrap
-        from oneclaw_core.process.sandbox.landlocked import Landlocked
+        from oneclaw_core.process.sandbox.landlock import Landlocked
 
         backends = [Bubblewrap(), Landlocked()]
     return [each for each in backends if setting in (AUTO, each.name)]

@@ -1,5 +1,7 @@
 """Landlock: rules of the Linux kernel that say which files and ports a process may use.
 
+With seccomp it confines functions of Python, and programs where there is no bubblewrap.
+
 Landlock only allows, so what is hidden is what no rule names: a directory that holds something hidden gets no rule, and
 those beside the hidden thing get one each. It cannot keep a process from changing the permissions and times of files
 elsewhere, and inside a directory where new files can be made it can neither hide nor protect one.
@@ -11,14 +13,18 @@ import ctypes
 import os
 import stat
 import struct
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oneclaw_core.errors import SandboxError
 from oneclaw_core.process.sandbox.confinement import system_call
-from oneclaw_core.process.sandbox.policy import Access, Network
+from oneclaw_core.process.sandbox.policy import SHELL, Access, Network, Prepared, Strength
+from oneclaw_core.process.sandbox.seccomp import build_filter, filter_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from oneclaw_core.process.sandbox.policy import SandboxPolicy
 
@@ -37,6 +43,61 @@ _ABSTRACT_SOCKETS = 1 << 0
 _NETWORK_VERSION, _SCOPE_VERSION, _NO_NETWORK, _OWN_SCOPE = 4, 6, 3, 3
 # Nothing is kept in them, and programs cannot do without.
 _DEVICES = ("null", "zero", "full", "random", "urandom")
+GAPS = (
+    "sizes and times of files elsewhere can be seen",
+    "permissions, times and attributes of files elsewhere can be changed",
+    "hidden and protected files in a writable directory are neither",
+    "names and command lines of other processes can be seen",
+    "folders elsewhere can be watched for changes",
+    "a single domain cannot be allowed",
+)
+_OLDEST_VERSION = 6
+
+
+class Landlocked:
+    """Runs programs that enter a Landlock ruleset and a seccomp filter before they are run."""
+
+    name = "landlock"
+    # A rule names a port, and would let every host through.
+    allows_domains = False
+
+    def probe(self) -> Strength:
+        """Find what it enforces here."""
+        reason = self._reason()
+        if reason:
+            return Strength(is_available=False, reason=reason, remedy="use Linux 6.12 or newer, or install bubblewrap")
+        return Strength(is_available=True, gaps=GAPS)
+
+    def wrap(self, command: Sequence[str], policy: SandboxPolicy, directory: Path) -> Prepared:
+        """Prepare a program; see :class:`~oneclaw_core.process.sandbox.policy.SandboxBackend`."""
+        if policy.network is Network.DOMAINS:
+            raise SandboxError("Landlock cannot allow single domains")
+        # A limit of processes would count all those of the user.
+        limits = replace(policy.limits, processes=None).in_shell()
+        program = filter_file(policy)
+        try:
+            ruleset = make_ruleset(policy)
+        except BaseException:
+            os.close(program)
+            raise
+        return Prepared(
+            command=(SHELL, "-c", f'{limits}; exec "$@"', "sh", *command),
+            directory=directory,
+            environment=policy.environment_with(policy.temporary),
+            ruleset=ruleset,
+            program=program,
+        )
+
+    def _reason(self) -> str:
+        if sys.platform != "linux":
+            return "Landlock exists only on Linux"
+        try:
+            build_filter()
+        except NotImplementedError as error:
+            return str(error)
+        if landlock_version() < _OLDEST_VERSION:
+            return "Landlock of this kernel is switched off, or too old to keep signals inside"
+        return ""
 
 
 def landlock_version() -> int:

@@ -156,24 +156,18 @@ _AT_NUMBER, _AT_ARCHITECTURE, _AT_ARGUMENTS = 0, 4, 16
 _FIRST_DESCRIPTOR = 20
 
 
-def filter_of(policy: SandboxPolicy) -> bytes:
-    """Build the filter of a policy for programs that share the network and the process ids of the machine.
-
-    Raises:
-        NotImplementedError: It is not known how the architecture numbers its system calls.
-    """
-    families = INTERNET if policy.network is Network.ALL else ()
-    return build_filter(families, can_start_programs=policy.can_start_programs, shares_processes=True)
-
-
 def filter_file(policy: SandboxPolicy) -> int:
-    """Write :func:`filter_of` a policy to a file in memory; return its descriptor.
+    """Write the filter of a policy, for programs that share the network and the process ids of the machine, to memory.
+
+    Returns:
+        The descriptor of a file.
 
     Raises:
         NotImplementedError: It is not known how the architecture numbers its system calls.
         OSError: There can be no such file.
     """
-    return in_memory(filter_of(policy))
+    families = INTERNET if policy.network is Network.ALL else ()
+    return in_memory(build_filter(families, can_start_programs=policy.can_start_programs, shares_processes=True))
 
 
 def in_memory(data: bytes) -> int:
