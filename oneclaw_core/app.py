@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
     from oneclaw_core.plugins.catalog import Catalog
     from oneclaw_core.plugins.running.runtime import Plugins
-    from oneclaw_core.previews.preview import RequestPreview
-    from oneclaw_core.previews.status import SessionStatus
+    from oneclaw_core.previews.preview import RequestPreview, SessionStatus
     from oneclaw_core.providers.model_object import ModelObject, ProviderModel
     from oneclaw_core.sessions.background import Background
     from oneclaw_core.sessions.sessions import Session

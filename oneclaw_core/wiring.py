@@ -35,8 +35,7 @@ from oneclaw_core.loops.services_across import for_other_loop
 from oneclaw_core.models.adapted import adapted
 from oneclaw_core.models.chooser import ModelChooser
 from oneclaw_core.models.falls_back import falls_back
-from oneclaw_core.outputs.output_shown import output_shown
-from oneclaw_core.outputs.turn_output import ending_of
+from oneclaw_core.outputs.turn_output import ending_of, output_shown
 from oneclaw_core.permissions.asking import Asking, denied, exposed, permitted, text_asked
 from oneclaw_core.permissions.decisions import Decisions, TaskPermissions
 from oneclaw_core.permissions.policy import People, PermissionPolicy

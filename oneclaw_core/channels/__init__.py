@@ -36,6 +36,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.channels.mailbox import Person as Person
     from oneclaw_core.channels.message_files import message_with_files as message_with_files
     from oneclaw_core.channels.message_files import with_mentioned_files as with_mentioned_files
-    from oneclaw_core.previews.status import SessionStatus as SessionStatus
+    from oneclaw_core.previews.preview import SessionStatus as SessionStatus
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.catalog import Catalog
     from oneclaw_core.plugins.plugin import Plugin, Registration
     from oneclaw_core.plugins.running.runtime import Plugins
-    from oneclaw_core.previews.status import SessionStatus
+    from oneclaw_core.previews.preview import SessionStatus
     from oneclaw_core.sessions.sessions import Session
 
 CHAT_COMMAND_HOOK = "register_chat_commands"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.app import OneClaw
     from oneclaw_core.contract.arguments import SessionInfo
     from oneclaw_core.permissions.requests import Asker
-    from oneclaw_core.previews.status import SessionStatus
+    from oneclaw_core.previews.preview import SessionStatus
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.types.agents import Agent, ReasoningLevel
     from oneclaw_core.types.events import TurnEvent

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 from oneclaw_core.errors import UsageError
+from oneclaw_core.system.private_files import open_without_waiting
 from oneclaw_core.types.messages import Attachment
 
 MAX_ATTACHMENT_BYTES = 20_000_000
@@ -31,7 +32,7 @@ def read_attachment(path: str | Path) -> Attachment:
         UsageError: it is missing, no file, empty, too large, or of no kind that models look at.
     """
     try:
-        with open(path, "rb", opener=_without_waiting) as file:  # Path.open takes no opener
+        with open(path, "rb", opener=open_without_waiting) as file:  # Path.open takes no opener
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise _unusable(path, "it is not a file")
             data = file.read(MAX_ATTACHMENT_BYTES + 1)
@@ -60,11 +61,6 @@ def size_text(attachment: Attachment) -> str:
     """Tell the size of an attachment, such as ``1.2 MB``."""
     size = len(attachment.data)
     return f"{size / 1_000_000:.1f} MB" if size >= 1_000_000 else f"{-(-size // 1000)} kB"
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Open a file; a named pipe would make this wait for its other end."""
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def _unusable(path: str | Path, reason: str) -> UsageError:

@@ -8,7 +8,7 @@ import shlex
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import PermissionDeniedError, UsageError, denied_for_good
 from oneclaw_core.files.hidden_paths import hidden_root, is_private_directory
@@ -70,6 +70,29 @@ class PathQuestions(Protocol):
 
     def ask(self, permission: str, detail: str, path: Path, directory: Path | None) -> None:
         """Go on if the user grants a permission for a path, else raise ``PermissionDeniedError``."""
+        ...
+
+
+class TrustedDirectory(Protocol):
+    """The start directory: see :class:`oneclaw_core.project.trust.Project`."""
+
+    @property
+    def path(self) -> str:
+        """The directory."""
+        ...
+
+    @property
+    def is_trusted(self) -> bool:
+        """True if the user trusts it."""
+        ...
+
+    @property
+    def can_be_asked(self) -> bool:
+        """True if the user may be asked to trust it, and has not been."""
+        ...
+
+    async def ask_trust(self, require: Any, detail: str) -> bool:
+        """Ask the user, unless that is decided already; return True if the user was asked, and trusts it."""
         ...
 
 

@@ -16,9 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import SandboxError
-from oneclaw_core.files.git_settings import OBEYED_PARTS, REPOSITORY_PARTS, named_places, read_settings
 from oneclaw_core.files.hidden_paths import is_hidden_name
-from oneclaw_core.files.protected_places import is_protected_name
+from oneclaw_core.files.protected_places import (
+    OBEYED_PARTS,
+    REPOSITORY_PARTS,
+    is_protected_name,
+    named_places,
+    read_settings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Show what a model would be sent next."""
+"""Show what a model would be sent next, and the state of a session: its model, its use of the context, what it used."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.models.adapted import loading_of, prepare_request
-from oneclaw_core.previews.status import SessionStatus
 from oneclaw_core.providers.base import wire_request
 from oneclaw_core.sessions.for_plugins import no_session
+from oneclaw_core.sessions.usage_report import UsageTotals
 from oneclaw_core.turn.beginning import look, resolve
 from oneclaw_core.turn.request import shown_history
 from oneclaw_core.types.messages import Message, MessageType
@@ -40,6 +40,32 @@ class RequestPreview:
     tool_loading: ToolLoading
     request: ModelRequest
     wire: WireRequest | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStatus:
+    """The state of a session between two turns.
+
+    Attributes:
+        model: that answers the next message, as ``PROVIDER/MODEL``.
+        context_window: what the model reads and writes together, in tokens; ``None`` if it is not known.
+        context_tokens: what the service counted for the last request; ``None`` for a new session, or if it did not.
+        groups: the loaded tool groups, in the order of loading.
+        usage: what the session's requests used and cost.
+    """
+
+    model: str
+    context_window: int | None
+    context_tokens: int | None
+    groups: tuple[str, ...]
+    usage: UsageTotals
+
+    @property
+    def context_share(self) -> float | None:
+        """Return the share of the context window that is used, from 0 to 1; ``None`` if it is not known."""
+        if not self.context_window or self.context_tokens is None:
+            return None
+        return min(self.context_tokens / self.context_window, 1.0)
 
 
 class Previews:
@@ -85,8 +111,6 @@ class Previews:
     async def status(self, asked: TurnRequest) -> SessionStatus:
         """Read the status of a session; see :meth:`oneclaw_core.OneClaw.session_status`."""
         request, chosen = await self.next_request(asked)
-        from oneclaw_core.sessions.usage_report import UsageTotals
-
         tokens, usage = None, UsageTotals()
         if request.session_id:
             tokens = (await self._parts.store.load_turn(request.session_id, 0)).last_input_tokens

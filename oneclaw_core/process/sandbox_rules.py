@@ -7,14 +7,12 @@ import re
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import SandboxError
-from oneclaw_core.files.git_settings import OBEYED_PARTS
 from oneclaw_core.files.hidden_paths import HIDDEN_FOLDERS, folded_name, is_private_directory, user_directory
-from oneclaw_core.files.protected_places import ENVIRONMENTS, VERSION_CONTROL, is_protected_name
+from oneclaw_core.files.protected_places import ENVIRONMENTS, OBEYED_PARTS, VERSION_CONTROL, is_protected_name
 from oneclaw_core.files.special_files import find_made_files, find_special_files
 from oneclaw_core.process.sandbox.policy import SandboxPolicy
 from oneclaw_core.secrets.redaction import without_secrets
@@ -99,7 +97,7 @@ def sandbox_policy(
     home = user_directory()
     if workspace.parent == workspace or (home is not None and home.is_relative_to(workspace)):
         raise SandboxError(f"the workspace {workspace} holds your own directory")
-    is_private = _is_private_start(start, home, _identity(start))
+    is_private = is_private_directory(start)
     is_trusted = paths.is_trusted and not is_private
     named = {*scope.writable, *scope.readable}
     for each in named:
@@ -112,20 +110,19 @@ def sandbox_policy(
     if "files.read" in paths.denied:
         written, read = [], []
     environ = dict(os.environ if environ is None else environ)  # one of its own is faster
-    machine = _machine(home, paths.home, environ.get("PATH", ""), os.stat("/").st_mtime_ns)  # noqa: PTH116
     special = find_special_files(written, read)
-    programs = [each for each in machine.programs if each not in written]
+    programs = [each for each in dict.fromkeys(_programs(home, environ.get("PATH", ""))) if each not in written]
     denied_reads, denied_writes = (list(_denied(paths.denied, each)) for each in ("files.read", "files.write"))
     return SandboxPolicy(
         write_roots=tuple(written),
         read_roots=(*read, *scope.readable, *programs),
         hidden_folders=(
-            *(each for each in machine.hidden_folders if _may_hold_files(str(each))),
+            *(each for each in _hidden_folders(home, paths.home) if _may_hold_files(str(each))),
             *special.hidden_folders,
             *filter(Path.is_dir, denied_reads),
         ),
         hidden_files=(
-            *(each for each in machine.hidden_files if _has_content(str(each))),
+            *(each for each in _hidden_files() if _has_content(str(each))),
             *(each for each in special.hidden_files if each not in named),
             *(each for each in denied_reads if not each.is_dir()),
         ),
@@ -191,20 +188,6 @@ def temporary_directory(home: Path) -> Path:
     return directory.resolve()
 
 
-@dataclass(frozen=True, slots=True)
-class _Machine:
-    programs: tuple[Path, ...]
-    hidden_folders: tuple[Path, ...]
-    hidden_files: tuple[Path, ...]
-
-
-@lru_cache(maxsize=4)
-def _machine(home: Path | None, own_home: Path | None, path_variable: str, changed: int) -> _Machine:
-    """Find what does not depend on the project; remembered for as long as the root has the same directories."""
-    programs = dict.fromkeys(_programs(home, path_variable))
-    return _Machine(tuple(programs), tuple(_hidden_folders(home, own_home)), tuple(_hidden_files()))
-
-
 def _hidden_folders(home: Path | None, own_home: Path | None) -> Iterator[Path]:
     found = [Path(each) for each in _HIDDEN]
     with suppress(OSError):
@@ -230,21 +213,6 @@ def _has_content(path: str) -> bool:
         return os.stat(path).st_size > 0  # noqa: PTH116  # pathlib is slow
     except OSError:
         return False
-
-
-def _identity(path: Path | str) -> tuple[int, ...]:
-    """Return numbers that change when a path leads to another file, or when the file is changed; none without one."""
-    try:
-        found = os.stat(path)  # noqa: PTH116
-    except OSError:
-        return ()
-    return found.st_dev, found.st_ino, found.st_ctime_ns, found.st_size
-
-
-@lru_cache(maxsize=16)
-def _is_private_start(start: Path, home: Path | None, identity: tuple[int, ...]) -> bool:
-    """Remember what the names of a start directory say, for as long as it and the user's directory are the same."""
-    return is_private_directory(start)
 
 
 def _is_system(path: Path) -> bool:
@@ -288,29 +256,23 @@ def _denied(denied: Iterable[str], permission: str) -> Iterator[Path]:
 def _environment(home: Path | None, environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     clean = without_secrets(environ)
     found = {name: value for name, value in clean.items() if name in _VARIABLES or name.startswith("LC_")}
+    settings = {"safe.directory": "*"}
     if home is not None:
         folders = {name: f"{home}/{folder}" for name, folder in _TOOL_VARIABLES.items()}
         found = {name: path for name, path in folders.items() if os.path.isdir(path)} | found  # noqa: PTH112
-        files = [f"{home}/{each}" for each in _GIT_SETTINGS]
-        identity = _git_identity(tuple((each, _identity(each)) for each in files))
-    else:
-        identity = {}
-    settings = {"safe.directory": "*", **identity}
+        settings |= _git_identity(home)
     for number, (name, value) in enumerate(settings.items()):
         found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
     found |= {"GIT_CONFIG_COUNT": str(len(settings)), "LANG": found.get("LANG", "C.UTF-8")}
     return tuple(found.items())
 
 
-@lru_cache(maxsize=4)
-def _git_identity(settings: tuple[tuple[str, tuple[int, ...]], ...]) -> dict[str, str]:
-    """Read who commits, from the settings of git, which are hidden as a whole; remembered until a file changes."""
+def _git_identity(home: Path) -> dict[str, str]:
+    """Read who commits, from the settings of git, which are hidden as a whole."""
     found: dict[str, str] = {}
-    for path, identity in settings:
-        if not identity:
-            continue
+    for each in _GIT_SETTINGS:
         try:
-            text = Path(path).read_text("utf-8", "replace")[:100_000]
+            text = (home / each).read_text("utf-8", "replace")[:100_000]
         except OSError:
             continue
         for section in re.findall(r"^\s*\[user\]([^\[]*)", text, re.MULTILINE | re.IGNORECASE):

@@ -83,7 +83,7 @@ def read_private(path: Path, max_bytes: int) -> bytes | None:
     """
     try:
         # Opened before it is looked at, so that what is looked at is what is read.
-        with open(path, "rb", opener=_without_waiting) as file:  # Path.open takes no opener
+        with open(path, "rb", opener=open_without_waiting) as file:  # Path.open takes no opener
             state = os.fstat(file.fileno())
             _require_private(path, state)
             # To read a number of bytes takes memory for all of them, however short the file is.
@@ -159,7 +159,7 @@ def make_private_directory(path: Path) -> None:
         path.mkdir(mode=0o700, exist_ok=True)
 
 
-def _without_waiting(path: str, flags: int) -> int:
+def open_without_waiting(path: str, flags: int) -> int:
     """Open a file; a named pipe would make this wait for its other end."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 

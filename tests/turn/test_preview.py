@@ -6,7 +6,7 @@ import pytest
 from histories import assistant, user
 
 from oneclaw_core import NotFoundError, UsageError, hookimpl, tool
-from oneclaw_core.previews.status import SessionStatus
+from oneclaw_core.previews.preview import SessionStatus
 from oneclaw_core.testing.scripted import ScriptedProvider
 from oneclaw_core.types.model_requests import ToolLoading
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from oneclaw_core.files.trusted_directory import TrustedDirectory
+    from oneclaw_core.files.paths import TrustedDirectory
     from oneclaw_core.permissions.requests import RequirePermission
     from oneclaw_core.tools.calls.running_call import AskUser, ToolCalls
     from oneclaw_core.types.user_question import UserQuestion
