@@ -20,6 +20,12 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.files.access import append_content as append_content
     from oneclaw_core.files.access import list_directory as list_directory
     from oneclaw_core.files.access import opened_directory as opened_directory
+    from oneclaw_core.files.hidden_paths import folded_name as folded_name
+    from oneclaw_core.files.protected_places import ENVIRONMENTS as ENVIRONMENTS
+    from oneclaw_core.files.protected_places import OBEYED_PARTS as OBEYED_PARTS
+    from oneclaw_core.files.protected_places import VERSION_CONTROL as VERSION_CONTROL
+    from oneclaw_core.files.protected_places import is_protected_name as is_protected_name
+    from oneclaw_core.files.special_files import find_made_files as find_made_files
     from oneclaw_core.files.text_content import FileStamp as FileStamp
     from oneclaw_core.files.text_content import is_text_encoding as is_text_encoding
     from oneclaw_core.files.text_content import line_ending as line_ending

@@ -41,8 +41,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.process.sandbox.policy import SandboxPolicy as SandboxPolicy
     from oneclaw_core.process.sandbox.policy import Strength as Strength
     from oneclaw_core.process.sandbox_rules import SandboxScope as SandboxScope
-    from oneclaw_core.process.sandbox_rules import is_system_place as is_system_place
-    from oneclaw_core.process.sandbox_rules import made_protected_places as made_protected_places
     from oneclaw_core.process.sandbox_rules import sandbox_policy as sandbox_policy
     from oneclaw_core.process.scratch import Scratch as Scratch
     from oneclaw_core.secrets.redaction import without_secrets as without_secrets

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError, SandboxError
 from oneclaw_core.process.python_runner import python_process
+from oneclaw_core.process.python_worker import LENGTH_BYTES
 from oneclaw_core.process.sandbox.policy import Network
 from oneclaw_core.process.sandbox_supervisor import NOT_STARTED
-from oneclaw_core.process.supervisor import LENGTH_BYTES, NAMED_PROCESSES, SEPARATOR
+from oneclaw_core.process.supervisor import NAMED_PROCESSES, SEPARATOR
 from oneclaw_core.secrets.redaction import without_secrets
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import SandboxError
-from oneclaw_core.files.hidden_paths import HIDDEN_FOLDERS, folded_name, is_private_directory, user_directory
-from oneclaw_core.files.protected_places import ENVIRONMENTS, OBEYED_PARTS, VERSION_CONTROL, is_protected_name
-from oneclaw_core.files.special_files import find_made_files, find_special_files
+from oneclaw_core.files.hidden_paths import HIDDEN_FOLDERS, is_private_directory, user_directory
+from oneclaw_core.files.special_files import find_special_files
 from oneclaw_core.process.sandbox.policy import SandboxPolicy
 from oneclaw_core.secrets.redaction import without_secrets
 
@@ -22,11 +21,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core.files.paths import PathGuard
 
-# Programs, their settings and the kernel: no command gets to write there.
-_CLOSED = (
-    "/bin", "/boot", "/dev", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/proc", "/sbin", "/snap",
-    "/sys", "/usr",
-)  # fmt: skip
 # What belongs to the system; other directories of the root can hold anything.
 _SYSTEM = frozenset(
     {
@@ -130,45 +124,6 @@ def sandbox_policy(
         environment=_environment(home, environ),
         temporary=temporary_directory(paths.home or workspace),
     )
-
-
-def made_protected_places(policy: SandboxPolicy) -> tuple[list[Path], bool]:
-    """Find what came into the writable directories of a policy since it was made, and other programs run or obey.
-
-    A new repository is left out with all that is in it, and so is a new virtual environment: a clone brings the files
-    of its authors, as everywhere. A repository within another one is not: a program that is run there would obey it.
-
-    Returns:
-        The places, and True if everything was searched.
-    """
-    known = {*policy.protected, *policy.write_roots, *policy.read_roots}
-    found, is_all = find_made_files(each for each in policy.write_roots if each.is_dir())
-    old = {each.parent for each in policy.protected if each.name in OBEYED_PARTS}
-    old_trees = {each.parent for each in old if each.name == ".git"}
-    new = [each for each in found.repositories if each not in old]
-    nested = [each for each in new if not old_trees.isdisjoint(each.parents)]
-    apart = {each.parent if each.name == ".git" else each for each in new if each not in nested}
-
-    def is_made(path: Path) -> bool:
-        if path in known or not apart.isdisjoint(path.parents):
-            return False
-        name = folded_name(path.name)
-        if name in VERSION_CONTROL:
-            return not old_trees.isdisjoint(path.parents)
-        return path in found.named or (is_protected_name(name) and name not in ENVIRONMENTS)
-
-    # Without its HEAD, a folder of any other name is no repository.
-    places = [each if each.name == ".git" else each / "HEAD" for each in nested]
-    return list(dict.fromkeys([*places, *filter(is_made, found.protected)])), is_all
-
-
-def is_system_place(path: Path) -> bool:
-    """Return True for the root, and for places of the system that no command gets to write.
-
-    Args:
-        path: absolute and without symbolic links.
-    """
-    return path.parent == path or any(path.is_relative_to(each) for each in _CLOSED)
 
 
 def temporary_directory(home: Path) -> Path:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-import sys
 import time
 
 from oneclaw_core.process.python_worker import read_proc
@@ -18,7 +17,7 @@ from oneclaw_core.process.supervisor import KILL_SECONDS, POLL_SECONDS, Supervis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
 # The shell that watches names it.
 REPORT_DESCRIPTOR = 9
@@ -37,42 +36,40 @@ class SandboxSupervisor(Supervisor):
     Args:
         stop_signal: see the base class.
         grace_seconds: see the base class.
-        channel: the Unix socket through which the listener for the sandbox is sent; ``None`` for none.
+        stdin: see the base class.
+        sandbox: the descriptor of a ruleset of Landlock that bubblewrap enters, ``""`` for none; and that of the Unix
+            socket through which the listener for the sandbox is sent, if there is one.
     """
 
-    def __init__(self, stop_signal: int, grace_seconds: float, channel: int | None = None) -> None:
-        super().__init__(stop_signal, grace_seconds)
+    def __init__(self, stop_signal: int, grace_seconds: float, stdin: int | None, sandbox: Sequence[str]) -> None:
+        super().__init__(stop_signal, grace_seconds, stdin, sandbox)
         self._reading, self._writing = _pipe()
         os.set_blocking(self._reading, False)
         self._awaited.append(self._reading)
         self._said = b""
         self._is_alone = False
         self._is_report_due = True
-        self._channel = channel
+        self._channel = int(sandbox[1]) if sandbox[1:] else None
         self._info = b""
-        if channel is not None:
+        if self._channel is not None:
             self._info_reading, self._info_writing = _pipe()
             self._block_reading, self._block_writing = _pipe()
             self._awaited.append(self._info_reading)
 
-    def open_report(self, scope: int | None = None) -> None:
-        """Give bubblewrap and the shell their descriptors, in the process that becomes bubblewrap.
-
-        Args:
-            scope: a ruleset of Landlock that it enters; ``None`` for none.
-        """
-        if scope is not None:
+    def prepare(self) -> None:
+        """Give bubblewrap and the shell their descriptors, in the process that becomes bubblewrap."""
+        if self._sandbox[0]:
             from oneclaw_core.process.sandbox.confinement import enter_scope
 
-            enter_scope(scope)
+            enter_scope(int(self._sandbox[0]))
         os.dup2(self._writing, REPORT_DESCRIPTOR)
         if self._channel is not None:
             os.dup2(self._info_writing, INFO_DESCRIPTOR)
             os.dup2(self._block_reading, BLOCK_DESCRIPTOR)
 
-    def run(self, command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None]) -> list[bytes]:
+    def run(self, command: list[bytes], stdout: int, stderr: int) -> list[bytes]:
         """Run a program; see the base class. The exit code is ``not started`` if the sandbox cannot be set up."""
-        report = super().run(command, stdout, stderr, prepare)
+        report = super().run(command, stdout, stderr)
         return report if self._said or not report[0] else [NOT_STARTED, *report[1:]]
 
     def close(self) -> None:
@@ -141,16 +138,8 @@ class SandboxSupervisor(Supervisor):
 
 
 def main() -> None:
-    """Run a program in its own namespaces; see ``supervise``.
-
-    The command line goes on with the descriptor of a ruleset of Landlock, ``""`` for none, and with the channel, if
-    there is one.
-    """
-    scope, *channel = sys.argv[6:]
-    supervise(
-        lambda stop_signal, grace_seconds: SandboxSupervisor(stop_signal, grace_seconds, *map(int, channel)),
-        lambda supervisor: supervisor.open_report(int(scope) if scope else None),
-    )
+    """Run a program in its own namespaces."""
+    supervise(SandboxSupervisor)
 
 
 def _pipe() -> tuple[int, int]:

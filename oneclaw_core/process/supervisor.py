@@ -14,16 +14,20 @@ import signal
 import sys
 import time
 
-from oneclaw_core.process.python_worker import adopt_orphans, descendants, enter_sandbox, read_proc, send_signal
+from oneclaw_core.process.python_worker import (
+    LENGTH_BYTES,
+    adopt_orphans,
+    descendants,
+    enter_sandbox,
+    read_exactly,
+    read_proc,
+    send_signal,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
+    from collections.abc import Callable, Sequence
 
-    Kind = TypeVar("Kind", bound="Supervisor")
-
-LENGTH_BYTES = 8
 SEPARATOR = b"\0"
 # What a command leaves in the background may be about to end, such as the other end of a pipe.
 LINGER_SECONDS = 0.3
@@ -41,14 +45,15 @@ class Supervisor:
     Args:
         stop_signal: asks a process to end.
         grace_seconds: how long it has for that before it is killed.
+        stdin: a descriptor for the program's standard input, closed here; ``None`` for no input.
+        sandbox: what the program enters a sandbox by, as texts; nothing for no sandbox.
     """
 
-    stdin: int | None = None
-    """A descriptor for the program's standard input, closed here; ``None`` for no input."""
-
-    def __init__(self, stop_signal: int, grace_seconds: float) -> None:
+    def __init__(self, stop_signal: int, grace_seconds: float, stdin: int | None, sandbox: Sequence[str]) -> None:
         self._stop_signal = stop_signal
         self._grace_seconds = grace_seconds
+        self._stdin = stdin
+        self._sandbox = sandbox
         self._program = 0
         self._is_running = False
         self._status: int | None = None
@@ -64,20 +69,24 @@ class Supervisor:
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda *_: None)
 
-    def run(self, command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None]) -> list[bytes]:
+    def prepare(self) -> None:
+        """Enter the sandbox, in the process that becomes the program."""
+        if self._sandbox:
+            enter_sandbox(*map(int, self._sandbox))
+
+    def run(self, command: list[bytes], stdout: int, stderr: int) -> list[bytes]:
         """Run a program until it ends, or until standard input does.
 
         Args:
             command: the program and its arguments.
             stdout: a descriptor, closed here.
             stderr: another one, or the same.
-            prepare: called in the process that becomes the program.
 
         Returns:
             The exit code, empty if the program was stopped; how many processes that it had left behind were ended;
             how many go on in separate sessions; and the names of some of them.
         """
-        self._program = start(command, stdout, stderr, prepare, self.stdin)
+        self._program = start(command, stdout, stderr, self.prepare, self._stdin)
         self._is_running = True
         while self._status is None and self._is_control_open:
             self._wait(None)
@@ -91,7 +100,7 @@ class Supervisor:
         if self._status is None or not self._is_control_open:
             self.end_all()
             return [b"", b"0", b"0"]
-        if self.stdin is not None:  # a server: nothing that it has started is of use without it
+        if self._stdin is not None:  # a server: nothing that it has started is of use without it
             self.end_all()
         # A separate session is how a command says that something is to outlive it.
         going_on = list(self._descendants())
@@ -169,7 +178,7 @@ class Supervisor:
                     self._status = status
 
 
-def start(command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None], stdin: int | None = None) -> int:
+def start(command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], None], stdin: int | None) -> int:
     """Start a program in a new session, without a terminal, and without input unless there is a descriptor for it.
 
     Returns:
@@ -201,35 +210,24 @@ def _name(pid: int) -> bytes:
     return read_proc(f"/proc/{pid}/cmdline").replace(SEPARATOR, b" ").strip()[:_NAME_BYTES] or b"process %d" % pid
 
 
-def _read_command() -> bytes:
-    data = bytearray()
-    while len(data) < LENGTH_BYTES or len(data) < LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES], "big"):
-        piece = os.read(_CONTROL, 65_536)
-        if not piece:  # the caller has gone before it had said what to run
-            raise SystemExit(1)
-        data += piece
-    return bytes(data[LENGTH_BYTES:])
-
-
 def main() -> None:
     """Run a program without a sandbox, or in one that it enters itself."""
-    supervise(Supervisor, lambda _: enter_sandbox(*map(int, sys.argv[6:])) if sys.argv[6:] else None)
+    supervise(Supervisor)
 
 
-def supervise(make: Callable[[int, float], Kind], prepare: Callable[[Kind], None]) -> None:
-    """Read the command from standard input, run it, and report to standard output.
+def supervise(kind: type[Supervisor]) -> None:
+    """Read a command from standard input, run it, and report to standard output.
 
     Args:
-        make: makes a supervisor from the signal and the seconds of grace.
-        prepare: called with the supervisor in the process that becomes the program.
+        kind: what supervises it.
     """
     stdout, stderr, stop_signal = map(int, sys.argv[1:4])
-    adopt_orphans()
     stdin = int(sys.argv[5])
-    supervisor = make(stop_signal, float(sys.argv[4]))
-    supervisor.stdin = stdin if stdin >= 0 else None
+    adopt_orphans()
+    supervisor = kind(stop_signal, float(sys.argv[4]), stdin if stdin >= 0 else None, sys.argv[6:])
     try:
-        report = supervisor.run(_read_command().split(SEPARATOR), stdout, stderr, lambda: prepare(supervisor))
+        length = int.from_bytes(read_exactly(_CONTROL, LENGTH_BYTES), "big")
+        report = supervisor.run(read_exactly(_CONTROL, length).split(SEPARATOR), stdout, stderr)
         os.write(_REPORT, SEPARATOR.join(report))
         os.close(_REPORT)
     except BaseException:

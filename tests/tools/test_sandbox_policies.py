@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +14,7 @@ from oneclaw_core.files.special_files import find_special_files
 from oneclaw_core.process import isolation, sandbox_rules
 from oneclaw_core.process.isolation import isolated_policy
 from oneclaw_core.process.sandbox.policy import Network
-from oneclaw_core.process.sandbox_rules import SandboxScope, made_protected_places, sandbox_policy, temporary_directory
+from oneclaw_core.process.sandbox_rules import SandboxScope, sandbox_policy, temporary_directory
 
 SYSTEM = """
     /usr /bin /sbin /lib /lib32 /lib64 /nix/store /dev/random /dev/urandom /etc/alternatives /etc/fonts /etc/group
@@ -332,20 +331,6 @@ def test_a_search_has_an_end(tmp_path, monkeypatch):
     with pytest.raises(SandboxError) as error:
         find_special_files([tmp_path], [])
     assert str(error.value) == "the search for hidden files takes more than -1 seconds"
-
-
-def test_what_a_command_made_near_the_top_is_found_in_any_number_of_folders(tmp_path, monkeypatch):
-    paths = PathGuard(tmp_path / "work", tmp_path / "work", tmp_path / "home")
-    for folder in ("work/deep/er", "home"):
-        (tmp_path / folder).mkdir(parents=True)
-    policy = sandbox_policy(paths)
-    for place in (tmp_path / "work", tmp_path / "work" / "deep", tmp_path / "work" / "deep" / "er"):
-        (place / "CLAUDE.md").touch()
-    clock = SimpleNamespace(time=time.time, time_ns=time.time_ns, monotonic=iter((0.0, 1.0, 2.0, 100.0)).__next__)
-    monkeypatch.setattr(special_files, "time", clock)
-    made, is_all = made_protected_places(policy)
-    assert made == [tmp_path / "work" / "CLAUDE.md", tmp_path / "work" / "deep" / "CLAUDE.md"]
-    assert not is_all
 
 
 def test_settings_of_repositories_are_protected(tmp_path):

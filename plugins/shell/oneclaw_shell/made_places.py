@@ -12,12 +12,21 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError, PermissionDeniedError
-from oneclaw_core.process import made_protected_places, run_in_thread
+from oneclaw_core.files import (
+    ENVIRONMENTS,
+    OBEYED_PARTS,
+    VERSION_CONTROL,
+    find_made_files,
+    folded_name,
+    is_protected_name,
+)
+from oneclaw_core.process import run_in_thread
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core import ToolContext
+    from oneclaw_core.process import SandboxPolicy
     from oneclaw_shell.place import Place
 
 _MOST_ASKED = 5
@@ -45,6 +54,36 @@ async def settle_made_places(place: Place, context: ToolContext) -> list[str]:
             f"{kept}. Write it with write_file, which asks, or leave it out.]"
         )
     return notes
+
+
+def made_protected_places(policy: SandboxPolicy) -> tuple[list[Path], bool]:
+    """Find what came into the writable directories of a policy since it was made, and other programs run or obey.
+
+    A new repository is left out with all that is in it, and so is a new virtual environment: a clone brings the files
+    of its authors, as everywhere. A repository within another one is not: a program that is run there would obey it.
+
+    Returns:
+        The places, and True if everything was searched.
+    """
+    known = {*policy.protected, *policy.write_roots, *policy.read_roots}
+    found, is_all = find_made_files(each for each in policy.write_roots if each.is_dir())
+    old = {each.parent for each in policy.protected if each.name in OBEYED_PARTS}
+    old_trees = {each.parent for each in old if each.name == ".git"}
+    new = [each for each in found.repositories if each not in old]
+    nested = [each for each in new if not old_trees.isdisjoint(each.parents)]
+    apart = {each.parent if each.name == ".git" else each for each in new if each not in nested}
+
+    def is_made(path: Path) -> bool:
+        if path in known or not apart.isdisjoint(path.parents):
+            return False
+        name = folded_name(path.name)
+        if name in VERSION_CONTROL:
+            return not old_trees.isdisjoint(path.parents)
+        return path in found.named or (is_protected_name(name) and name not in ENVIRONMENTS)
+
+    # Without its HEAD, a folder of any other name is no repository.
+    places = [each if each.name == ".git" else each / "HEAD" for each in nested]
+    return list(dict.fromkeys([*places, *filter(is_made, found.protected)])), is_all
 
 
 async def _is_agreed(path: Path, context: ToolContext) -> bool:

@@ -1,9 +1,12 @@
 """Places that other programs run or obey: a command in the sandbox changes none, and makes none without a question."""
 
 import subprocess
+import time
+from types import SimpleNamespace
 
 import pytest
 from how_long import some
+from oneclaw_shell.made_places import made_protected_places
 
 from oneclaw_core.files import PathGuard
 from oneclaw_core.process import choose_sandbox, sandbox_policy
@@ -117,3 +120,17 @@ def test_environments_under_any_name_are_read_only(tmp_path):
     policy = sandbox_policy(PathGuard(tmp_path / "work", tmp_path / "work", tmp_path / "home"))
     found = {str(each.relative_to(tmp_path / "work")) for each in policy.protected}
     assert found == {"env", "sub/py3", ".tox/py311", "node_modules/.bin"}
+
+
+def test_what_a_command_made_near_the_top_is_found_in_any_number_of_folders(tmp_path, monkeypatch):
+    paths = PathGuard(tmp_path / "work", tmp_path / "work", tmp_path / "home")
+    for folder in ("work/deep/er", "home"):
+        (tmp_path / folder).mkdir(parents=True)
+    policy = sandbox_policy(paths)
+    for place in (tmp_path / "work", tmp_path / "work" / "deep", tmp_path / "work" / "deep" / "er"):
+        (place / "CLAUDE.md").touch()
+    clock = SimpleNamespace(time=time.time, time_ns=time.time_ns, monotonic=iter((0.0, 1.0, 2.0, 100.0)).__next__)
+    monkeypatch.setattr("oneclaw_core.files.special_files.time", clock)
+    made, is_all = made_protected_places(policy)
+    assert made == [tmp_path / "work" / "CLAUDE.md", tmp_path / "work" / "deep" / "CLAUDE.md"]
+    assert not is_all
