@@ -181,11 +181,8 @@ def list_directory(path: Path, guard: PathGuard, limit: int) -> list[str]:
         OSError: it cannot be read.
     """
     base = _base(path, guard)
-    if path == base:
-        directory = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    else:
-        with _parent(path, base) as parent:
-            directory = os.open(path.name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    with opened_directory(base, path.relative_to(base).parts) as place:
+        directory = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place)
     try:
         with os.scandir(directory) as entries:
             found = list(islice(entries, limit))

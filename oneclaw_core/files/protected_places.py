@@ -26,7 +26,6 @@ OBEYED_PARTS = ("commondir", "config", "config.worktree", "hooks", "info/attribu
 _MOST_SETTINGS_BYTES = 100_000
 # Hooks that git runs, and settings that it reads.
 _PLACES = re.compile(rb"^\s*(hooksPath|path)\s*=\s*([^\r\n#;]+)", re.IGNORECASE | re.MULTILINE)
-_ENVIRONMENT_FILE = "pyvenv.cfg"
 VERSION_CONTROL = frozenset({".bzr", ".git", ".hg", ".jj", ".sl", ".svn"})
 """Folders of version control; in a repository, ``.git`` can be a file."""
 
@@ -92,11 +91,6 @@ def is_protected_name(name: str) -> bool:
     return name in _NAMES or name.endswith(_SUFFIXES)
 
 
-def is_virtual_environment(folder: Path) -> bool:
-    """Return True if a folder is a virtual environment of Python, under any name."""
-    return (folder / _ENVIRONMENT_FILE).is_file()
-
-
 def protected_root(path: str | Path, base: str | Path = "/") -> Path | None:
     """Find the file or folder that must not be written without a question about it; ``None`` for none.
 
@@ -117,7 +111,8 @@ def protected_root(path: str | Path, base: str | Path = "/") -> Path | None:
 
 
 def _is_protected(place: Path) -> bool:
-    return is_protected_name(place.name) or is_virtual_environment(place) or completes_repository(place)
+    is_environment = (place / "pyvenv.cfg").is_file()  # a virtual environment of Python, under any name
+    return is_environment or is_protected_name(place.name) or completes_repository(place)
 
 
 def _obeyed_from(folder: Path) -> Iterator[Path]:

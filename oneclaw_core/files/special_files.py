@@ -108,8 +108,6 @@ class _Search:
                 self.found.protected.append(Path(directory))
                 continue
             waiting += entries.searched
-            if entries.is_ordinary:
-                continue
             for each in entries.hidden:
                 self._hide(Path(each), root)
             if is_written:
@@ -173,10 +171,9 @@ class _Entries:
     protected: tuple[str, ...]
     repositories: tuple[str, ...]
     is_environment: bool
-    is_ordinary: bool
 
 
-_NO_ENTRIES = _Entries((), (), (), (), (), is_environment=False, is_ordinary=True)
+_NO_ENTRIES = _Entries((), (), (), (), (), is_environment=False)
 
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
@@ -184,7 +181,7 @@ def _read_entries(directory: str, changed: int) -> _Entries:
     """Sort what lies in a directory; remembered for as long as nothing is added, removed or renamed there."""
     searched, packages, hidden, protected, repositories = [], [], [], [], []
     is_environment = False
-    parts = set()
+    repository_parts = set()
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
@@ -194,7 +191,7 @@ def _read_entries(directory: str, changed: int) -> _Entries:
                 if is_hidden:
                     hidden.append(entry.path)
                 if entry.name in REPOSITORY_PARTS:
-                    parts.add(entry.name)
+                    repository_parts.add(entry.name)
                 if name == ".git" and is_directory:
                     repositories.append(entry.path)
                 elif is_protected_name(name):
@@ -208,10 +205,10 @@ def _read_entries(directory: str, changed: int) -> _Entries:
                     searched.append(entry.path)
     except OSError:  # it cannot be read here, so not there either
         pass
-    if parts == REPOSITORY_PARTS:
+    if repository_parts == REPOSITORY_PARTS:
         repositories.append(directory)
-    others = tuple(packages), tuple(hidden), tuple(protected), tuple(repositories)
-    return _Entries(tuple(searched), *others, is_environment=is_environment, is_ordinary=not any(others))
+    parts = tuple(packages), tuple(hidden), tuple(protected), tuple(repositories)
+    return _Entries(tuple(searched), *parts, is_environment=is_environment)
 
 
 def _repositories(git: Path) -> Iterator[Path]:

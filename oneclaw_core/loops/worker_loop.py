@@ -238,11 +238,8 @@ class _Job(Generic[_T]):
             ticket.pop()
         except IndexError:  # withdrawn
             return
-        if sys.version_info >= (3, 12):
-            self._task = asyncio.Task(self._work(), loop=self.thread.loop, eager_start=True)
-        else:
-            self._task = self.thread.loop.create_task(self._work())
-            self._task.add_done_callback(self._end_unbegun)
+        self._task = self.thread.loop.create_task(self._work())
+        self._task.add_done_callback(self._end_unbegun)
 
     def _end_unbegun(self, task: asyncio.Task[None]) -> None:
         """End a job whose task was cancelled before its first step, so that none of :meth:`_work` runs."""
@@ -253,9 +250,6 @@ class _Job(Generic[_T]):
     async def _work(self) -> None:
         value: _T | None = None
         error: BaseException | None = None
-        task = asyncio.current_task()
-        assert task is not None
-        self.thread.callers[task] = self.caller
         try:
             value = await self._call()
         except GeneratorExit:  # its loop was closed

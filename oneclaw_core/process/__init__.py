@@ -35,7 +35,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.process.sandbox.choice import choose_sandbox as choose_sandbox
     from oneclaw_core.process.sandbox.policy import Access as Access
     from oneclaw_core.process.sandbox.policy import Network as Network
-    from oneclaw_core.process.sandbox.policy import Prepared as Prepared
     from oneclaw_core.process.sandbox.policy import SandboxBackend as SandboxBackend
     from oneclaw_core.process.sandbox.policy import SandboxLimits as SandboxLimits
     from oneclaw_core.process.sandbox.policy import SandboxPolicy as SandboxPolicy

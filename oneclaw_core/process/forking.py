@@ -193,14 +193,21 @@ class ForkServers:
         self._unusable: set[ServerKind] = set()
 
     async def fork(self, kind: ServerKind, request: ForkRequest) -> ForkedProcess | None:
-        """Fork a worker.
+        """Fork a worker, of a process that has imported as many of the modules as leave it fit to be forked.
 
         Returns:
-            The worker; ``None`` if a process that has imported these modules cannot be forked.
+            The worker; ``None`` if none is fit.
 
         Raises:
             OSError: there can be no more processes or descriptors, or the directory cannot be entered.
         """
+        for count in range(len(kind.modules), 0, -1):
+            process = await self._fork(kind._replace(modules=kind.modules[:count]), request)
+            if process is not None:
+                return process
+        return None
+
+    async def _fork(self, kind: ServerKind, request: ForkRequest) -> ForkedProcess | None:
         for _ in range(2):  # a server that was killed is started once more
             if kind in self._unusable:
                 return None

@@ -204,7 +204,8 @@ async def python_process(
         if preload and CAN_FORK:
             wanted = ForkRequest(streams, None if directory is None else str(directory), inherited)
             command = (*interpreter, start.format(_FORK_SERVER, "main"), joined_path)
-            process = await _fork(command, preload, wanted, _server_environ(environ, is_bare=is_bare))
+            pairs = tuple(sorted(_server_environ(environ, is_bare=is_bare).items()))
+            process = await SERVERS.fork(ServerKind(command, tuple(preload), pairs), wanted)
         if process is None:
             module, function = target.split(":") if ends_itself else (_WORKER, "main")
             words = arguments if ends_itself else ()
@@ -271,18 +272,6 @@ def _sandbox_descriptors(policy: SandboxPolicy, stack: ExitStack) -> tuple[int, 
         return -1, program
     stack.callback(os.close, ruleset)
     return ruleset, program
-
-
-async def _fork(
-    command: tuple[str, ...], preload: Sequence[str], wanted: ForkRequest, environ: Mapping[str, str]
-) -> ForkedProcess | None:
-    """Fork a process that has imported modules, or as many of them as leave it fit to be forked."""
-    pairs = tuple(sorted(environ.items()))
-    for count in range(len(preload), 0, -1):
-        process = await SERVERS.fork(ServerKind(command, tuple(preload[:count]), pairs), wanted)
-        if process is not None:
-            return process
-    return None
 
 
 def _server_environ(environ: Mapping[str, str] | None, *, is_bare: bool) -> dict[str, str]:
