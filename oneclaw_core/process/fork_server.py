@@ -12,7 +12,6 @@ A server for bare workers has no site packages, and imports nothing that takes t
 from __future__ import annotations
 
 import _socket
-import atexit
 import fcntl
 import gc
 import os
@@ -24,7 +23,7 @@ from oneclaw_core.process import python_worker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn
+    from typing import Any
 
 NUMBER_BYTES = 4
 MAX_DESCRIPTORS = 32
@@ -60,8 +59,8 @@ class ForkServer:
             if descriptor >= 0:
                 self._poll.register(descriptor, select.POLLIN)
 
-    def serve(self) -> None:
-        """Fork workers until the caller asks for no more, and all have ended."""
+    def serve(self) -> bool:
+        """Fork workers until the caller asks for no more, and all have ended; return True in a worker."""
         is_accepting = True
         while is_accepting or self._workers:
             # One at a time, since a descriptor that was closed can get its number again.
@@ -70,7 +69,9 @@ class ForkServer:
                 os.read(self._wake, 4096)
                 self._report_ends()
                 continue
-            if descriptor == self._control.fileno() and self._accept():
+            if descriptor == self._control.fileno() and (request := self._receive()):
+                if self._fork(*request):
+                    return True
                 continue
             self._poll.unregister(descriptor)
             if descriptor in self._workers:
@@ -81,42 +82,39 @@ class ForkServer:
                 for connection in self._workers:
                     self._kill(connection)
 
-    def _accept(self) -> bool:
-        """Read a request and fork; return False at the end of the requests."""
+        return False
+
+    def _receive(self) -> tuple[list[int], list[int]] | None:
+        """Read a request: descriptors, and the numbers that some are to have; ``None`` at the end of the requests."""
         size = _socket.CMSG_SPACE(MAX_DESCRIPTORS * NUMBER_BYTES)
         message, attached, *_ = self._control.recvmsg(_MESSAGE_BYTES, size, _socket.MSG_CMSG_CLOEXEC)
-        if not message:
-            return False
         descriptors = [number for _, _, data in attached for number in _numbers(data)]
-        connection = descriptors[OWN_DESCRIPTORS - 1]
-        self._fork(descriptors, _numbers(message)[1:], connection)
-        for descriptor in descriptors:
-            if descriptor != connection:
-                os.close(descriptor)
-        return True
+        return (descriptors, _numbers(message)[1:]) if message else None
 
-    def _fork(self, descriptors: list[int], targets: list[int], connection: int) -> None:
-        server = os.getpid()
+    def _fork(self, descriptors: list[int], targets: list[int]) -> bool:
+        """Fork a worker; return True in it."""
+        server, connection = os.getpid(), descriptors[OWN_DESCRIPTORS - 1]
         try:
             pid = os.fork()
         except OSError as error:
             _tell(connection, -(error.errno or 1))
-            os.close(connection)
-            return
+            pid = -1
         if pid == 0:
-            try:
-                python_worker.set_process_option(_PR_SET_PDEATHSIG, signal.SIGKILL)
-                if os.getppid() != server:
-                    os._exit(1)
-                self._leave()
-                top = max(connection, *self._workers, self._by_signal, *descriptors, *targets) + 1
-                _take_descriptors(descriptors, targets, top)
-                _work()
-            finally:
+            python_worker.set_process_option(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != server:
                 os._exit(1)
-        self._workers[connection] = pid
-        self._poll.register(connection, select.POLLIN)
-        _tell(connection, pid)
+            self._leave()
+            top = max(connection, *self._workers, self._by_signal, *descriptors, *targets) + 1
+            _take_descriptors(descriptors, targets, top)
+            return True
+        if pid > 0:
+            self._workers[connection] = pid
+            self._poll.register(connection, select.POLLIN)
+            _tell(connection, pid)
+            descriptors.remove(connection)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        return False
 
     def _leave(self) -> None:
         """Become a separate process, in which nothing is left of the server's work."""
@@ -169,35 +167,8 @@ def main() -> None:
     python_worker.set_process_option(_PR_SET_DUMPABLE, 0)
     gc.collect()
     gc.freeze()  # or the garbage collection of each worker would copy all of it
-    ForkServer(control, caller_descriptor, handlers).serve()
-    os._exit(0)
-
-
-def _work() -> NoReturn:
-    """Take a request, call the function that it names, and end."""
-    target = python_worker.take_request(is_forked=True)
-    status = 0
-    try:
-        python_worker.call_target(target)
-    except SystemExit as error:
-        status = 0 if error.code is None else error.code if isinstance(error.code, int) else 1
-    except BaseException:  # noqa: BLE001  # as at the end of any program
-        sys.excepthook(*sys.exc_info())
-        status = 1
-    _end(status)
-
-
-def _end(status: int) -> NoReturn:
-    """End like a separate program, but without taking the interpreter apart, which takes a while."""
-    try:
-        if "threading" in sys.modules:
-            sys.modules["threading"]._shutdown()
-        atexit._run_exitfuncs()
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None:
-                stream.flush()
-    finally:
-        os._exit(status & 0xFF)
+    if ForkServer(control, caller_descriptor, handlers).serve():
+        python_worker.call_target(python_worker.take_request(is_forked=True))
 
 
 def _take_descriptors(descriptors: list[int], targets: list[int], top: int) -> None:

@@ -71,10 +71,6 @@ _LEAST_AGE_SECONDS = 60
 _log = logging.getLogger("oneclaw.executor")
 
 
-class _AnswerTooLongError(Exception):
-    """The worker's answer exceeds the limit."""
-
-
 class WorkerError(OneClawError):
     """A function raised an exception in its worker process.
 
@@ -135,9 +131,8 @@ async def _call(request: bytes, target: FunctionTarget, context: ToolContext, po
         preload=(*_PRELOADED, target.module),
         policy=policy,
     ) as process:
-        try:
-            answer = await _exchange(process, request)
-        except _AnswerTooLongError:
+        answer = await _exchange(process, request)
+        if answer is None:
             return ToolResult.error(
                 "execution_error",
                 f"The tool was stopped: its answer is longer than {MAX_ANSWER_BYTES:,} bytes. Ask for a smaller part.",
@@ -157,13 +152,14 @@ def _pack(target: FunctionTarget, arguments: dict[str, Any], context: ToolContex
     return len(data).to_bytes(LENGTH_BYTES, "big") + data
 
 
-async def _exchange(process: PythonProcess, request: bytes) -> bytes:
+async def _exchange(process: PythonProcess, request: bytes) -> bytes | None:
+    """Send a request; return the answer, ``None`` if it is too long."""
     await process.send(request)
     answer = bytearray()
     while part := await process.stdout.read(_PIECE_BYTES):
         answer += part
         if len(answer) > MAX_ANSWER_BYTES:
-            raise _AnswerTooLongError
+            return None
     return bytes(answer)
 
 

@@ -64,6 +64,7 @@ class PythonProcess:
     """A process that runs a Python function, with pipes to its standard input and output.
 
     Attributes:
+        pid: The process id, which is also that of its group and session.
         stdin: Sends to the function; closing it ends the process.
         stdout: Receives from the function; the end of the stream is the end of its answers.
     """
@@ -76,14 +77,10 @@ class PythonProcess:
         receiving: asyncio.ReadTransport,
     ) -> None:
         self._process = process
+        self.pid = process.pid
         self._receiving = receiving
         self.stdin = stdin
         self.stdout = stdout
-
-    @property
-    def pid(self) -> int:
-        """The process id, which is also that of its group and session."""
-        return self._process.pid
 
     @property
     def returncode(self) -> int | None:
