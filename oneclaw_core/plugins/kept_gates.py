@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.hookspecs import HOOK_KINDS, HookKind
-from oneclaw_core.system.state_file import StateFile, state_path
+from oneclaw_core.system.private_files import StateFile, state_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

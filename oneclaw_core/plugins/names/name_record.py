@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from oneclaw_core.plugins.names.claims import Name
-from oneclaw_core.system.state_file import StateFile, state_path
+from oneclaw_core.system.private_files import StateFile, state_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
