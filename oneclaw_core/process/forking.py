@@ -132,7 +132,7 @@ class _ForkServer:
 
         Raises:
             _ServerEndedError: it has ended.
-            OSError: there can be no more processes or descriptors, or the directory cannot be entered.
+            OSError: there can be no more processes or descriptors, or there is no such directory.
         """
         near, far = socket.socketpair()
         near.setblocking(False)
@@ -155,7 +155,7 @@ class _ForkServer:
             self.waiting -= 1
 
     async def _send(self, request: ForkRequest, connection: int) -> None:
-        directory = _open_directory(request.directory)
+        directory = os.open(request.directory or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             message = array.array("i", [len(request.pass_descriptors), *request.pass_descriptors]).tobytes()
             descriptors = [*request.streams, directory, connection, *request.pass_descriptors]
@@ -199,7 +199,7 @@ class ForkServers:
             The worker; ``None`` if none is fit.
 
         Raises:
-            OSError: there can be no more processes or descriptors, or the directory cannot be entered.
+            OSError: there can be no more processes or descriptors, or there is no such directory.
         """
         for count in range(len(kind.modules), 0, -1):
             process = await self._fork(kind._replace(modules=kind.modules[:count]), request)
@@ -257,14 +257,6 @@ async def _received(connection: socket.socket) -> bytes:
         return await asyncio.get_running_loop().sock_recv(connection, NUMBER_BYTES)
     except ConnectionError:
         return b""
-
-
-def _open_directory(directory: str | None) -> int:
-    descriptor = os.open(directory or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    if directory is not None and not os.access(directory, os.X_OK):
-        os.close(descriptor)
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), directory)
-    return descriptor
 
 
 def _number(data: bytes) -> int:

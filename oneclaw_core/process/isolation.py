@@ -222,11 +222,15 @@ def isolated_policy(
     required = {permission.partition(":")[0] for permission in permissions}
     has_network = any(permission.startswith("network.") for permission in required)
     is_writing = "files.write" in required and "files.write" not in context.paths.denied
-    read = (*_SYSTEM, *(_NETWORK if has_network else ()), *_python_paths())
-    roots = _readable_roots(read, tuple(filter(None, (context.home, user_directory()))))
+    python = (sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix, *filter(None, sys.path))
+    wanted = {Path(each).resolve() for each in (*_SYSTEM, *(_NETWORK if has_network else ()), *python)}
+    # What holds the user's own is left out, such as the directory of a program beside it.
+    closed = [each.resolve() for each in (context.home, user_directory()) if each is not None]
+    read = wanted.difference(closed, *(each.parents for each in closed)).union(_named_files(arguments, context))
     return SandboxPolicy(
         write_roots=(*map(Path, _WRITABLE_DEVICES), *(_written(context) if is_writing else ())),
-        read_roots=_outermost((*roots, *_named_files(arguments, context))),
+        # What lies in another directory is left out: Landlock lets none be listed that has a rule for a part of it.
+        read_roots=tuple(sorted(each for each in read if read.isdisjoint(each.parents))),
         is_system_readable=False,
         network=Network.ALL if has_network else Network.NONE,
         temporary=temporary.resolve(),
@@ -239,23 +243,6 @@ def _written(context: ToolContext) -> Iterator[Path]:
         permission, _, path = name.partition(":")
         if permission == "files.write":
             yield Path(path).parent  # a file is written beside its place, and renamed
-
-
-def _python_paths() -> Iterator[str]:
-    yield from (sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)
-    yield from filter(None, sys.path)
-
-
-def _readable_roots(paths: tuple[str, ...], closed: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Resolve paths; leave out those that hold the user's own, such as the directory of a program beside them."""
-    own = {parent for each in closed for parent in (each.resolve(), *each.resolve().parents)}
-    return _outermost({Path(each).resolve() for each in paths} - own)
-
-
-def _outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Leave out what lies in another directory; Landlock lets none be listed that has a rule for a part of it."""
-    given = set(paths)
-    return tuple(sorted(each for each in given if given.isdisjoint(each.parents)))
 
 
 def _named_files(arguments: Mapping[str, object], context: ToolContext) -> Iterator[Path]:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from oneclaw_core.process.python_runner import PythonProcess
     from oneclaw_core.process.sandbox.policy import SandboxBackend, SandboxPolicy
 
     OnConnection = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
@@ -137,8 +136,10 @@ async def run_program(
             ends_itself=True,
         ) as process:
             try:
+                request = SEPARATOR.join(map(os.fsencode, command))
                 async with asyncio.timeout(timeout_seconds):
-                    report = await _exchange(process, SEPARATOR.join(os.fsencode(each) for each in command))
+                    await process.send(len(request).to_bytes(LENGTH_BYTES, "big") + request)
+                    report = await process.stdout.read()
             except TimeoutError:
                 report = SEPARATOR.join((b"", b"0", b"0"))
             finally:
@@ -147,11 +148,6 @@ async def run_program(
         stdout.read_remaining()
         stderr.read_remaining()
     return _end_of(report)
-
-
-async def _exchange(process: PythonProcess, command: bytes) -> bytes:
-    await process.send(len(command).to_bytes(LENGTH_BYTES, "big") + command)
-    return await process.stdout.read()
 
 
 def _end_of(report: bytes) -> ProgramEnd:
