@@ -68,15 +68,7 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
         return None
     if time.time_ns() - max(state.st_mtime_ns, state.st_ctime_ns) < _UNSEEN_NANOSECONDS:
         return None
-    return (
-        state.st_dev,
-        state.st_ino,
-        state.st_mode,
-        state.st_uid,
-        state.st_size,
-        state.st_mtime_ns,
-        state.st_ctime_ns,
-    )
+    return (*state[:7], state.st_mtime_ns, state.st_ctime_ns)  # from the mode to the size
 
 
 def read_private(path: Path, max_bytes: int) -> bytes | None:

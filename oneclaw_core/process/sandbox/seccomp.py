@@ -163,11 +163,7 @@ def build_filter(
 
 
 def _clone_rule(*, can_start_programs: bool) -> list[bytes]:
-    rule = [
-        _load_argument(0),
-        _step(_HAS_BITS, _NAMESPACE_FLAGS, 0, 1),
-        _step(_RETURN, _ERROR | errno.EPERM),
-    ]
+    rule = [_load_argument(0), _step(_HAS_BITS, _NAMESPACE_FLAGS, 0, 1), _step(_RETURN, _ERROR | errno.EPERM)]
     if not can_start_programs:
         rule += [_step(_HAS_BITS, _THREAD_FLAG, 1, 0), _step(_RETURN, _ERROR | errno.EPERM)]
     return [*rule, _step(_RETURN, _ALLOW)]
