@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from oneclaw_core.files.paths import PathGuard
-    from oneclaw_core.files.paths import TrustedDirectory
+    from oneclaw_core.files.paths import PathGuard, TrustedDirectory
     from oneclaw_core.permissions.policy import PermissionPolicy
     from oneclaw_core.permissions.requests import RequirePermission
     from oneclaw_core.tools.calls.call import Call, Caller, Handler, Run, Step

@@ -22,8 +22,7 @@ from oneclaw_core.types.provenance import MAX_ORIGINS, FileState, Mark, MarkKind
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    from oneclaw_core.files.paths import PathGuard
-    from oneclaw_core.files.paths import TrustedDirectory
+    from oneclaw_core.files.paths import PathGuard, TrustedDirectory
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.tools.calls.call import Caller
     from oneclaw_core.types.messages import ToolCall
