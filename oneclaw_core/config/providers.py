@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -279,23 +279,8 @@ class ProviderState:
 
     def document(self) -> dict[str, Any]:
         """The same for JSON."""
-        return {
-            "name": self.name,
-            "display_name": self.display_name,
-            "type": self.type,
-            "base_url": self.base_url,
-            "enabled": self.is_enabled,
-            "key": "set" if self.key_source else "not set",
-            "key_source": self.key_source and str(self.key_source),
-            "key_variable": self.key_variable,
-            "preconfigured": self.is_preconfigured,
-            "timeout_seconds": self.timeout_seconds,
-            "concurrency": self.concurrency,
-            "reasoning": self.reasoning,
-            "headers": list(self.headers),
-            "set_by_tool": self.is_set_by_tool,
-            "key_place": self.key_place,
-        }
+        document = {name.removeprefix("is_"): value for name, value in asdict(self).items()}
+        return document | {"key": "set" if self.key_source else "not set", "headers": list(self.headers)}
 
 
 def provider_states(

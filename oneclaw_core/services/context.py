@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.capabilities.declaration import HOME_SERVICE
 from oneclaw_core.contract.context import PluginContext
@@ -19,21 +20,19 @@ if TYPE_CHECKING:
     Asker = Callable[[PermissionRequest], Awaitable[PermissionAnswer]]
 
 
-class ServiceHost(Protocol):
-    """Duties of the program that runs a service."""
+@dataclass(frozen=True, slots=True)
+class ServiceHost:
+    """Duties of the program that runs a service.
 
-    @property
-    def app(self) -> Any:
-        """The open home."""
-        ...
+    Attributes:
+        app: the open home.
+        show: shows a text of a service to the user, where there is one.
+        ready: notes that a service is ready, with a text for the user.
+    """
 
-    def show(self, service: str, text: str) -> None:
-        """Show a text to the user, where there is one."""
-        ...
-
-    def ready(self, service: str, detail: str) -> None:
-        """Note that a service is ready."""
-        ...
+    app: Any
+    show: Callable[[str, str], None]
+    ready: Callable[[str, str], None]
 
 
 class ServiceContext(PluginContext):

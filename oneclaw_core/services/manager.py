@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import OneClawError, PluginError, SettingsError, describe_error
-from oneclaw_core.services.context import ServiceContext
+from oneclaw_core.services.context import ServiceContext, ServiceHost
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, MutableMapping
@@ -226,7 +226,11 @@ class ServiceManager:
         plugin = await self._claw.plugins.context_of(registration.plugin)
         target = await self._claw.plugins.object_of(registration)
         options = self._options.get(registration.plugin, {})
-        host = _Host(self._claw, lambda change, text: self._tell(change, registration, text))
+        host = ServiceHost(
+            self._claw,
+            lambda _, text: self._tell(ServiceChange.SHOWS, registration, text),
+            lambda _, detail: self._tell(ServiceChange.READY, registration, detail),
+        )
         context = ServiceContext(plugin, host, registration.name, self._runs_in, options, self._stopping)
         work = target(context)
         if not inspect.isawaitable(work):
@@ -245,20 +249,6 @@ class ServiceManager:
 
 def _key(registration: Registration) -> tuple[str, str]:
     return registration.plugin, registration.name
-
-
-class _Host:
-    """The parts of the open home that a service gets."""
-
-    def __init__(self, claw: OneClaw, tell: Callable[[ServiceChange, str], None]) -> None:
-        self.app = claw
-        self._tell = tell
-
-    def show(self, service: str, text: str) -> None:
-        self._tell(ServiceChange.SHOWS, text)
-
-    def ready(self, service: str, detail: str) -> None:
-        self._tell(ServiceChange.READY, detail)
 
 
 @asynccontextmanager
