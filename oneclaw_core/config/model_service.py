@@ -15,6 +15,7 @@ from oneclaw_core.config.providers import (
     MODEL_SETTING,
     SET_ASIDE_SETTING,
     default_model,
+    document_of,
     is_on_this_machine,
     lacks_key,
     with_key,
@@ -315,22 +316,19 @@ class ModelService:
             NotFoundError: nothing like that was said.
         """
 
-        def values_of(said: Any) -> dict[str, Any]:
-            # Read as it is, for this is also how to get rid of what does not fit.
-            return said if isinstance(said, dict) else {}
-
+        # Read as it is, for this is also how to get rid of what does not fit.
         def without(said: Any) -> Any:
-            if key is not None and key not in values_of(said):
+            if key is not None and key not in document_of(said):
                 return said
-            return {name: value for name, value in values_of(said).items() if key is not None and name != key} or None
+            return {name: value for name, value in document_of(said).items() if key is not None and name != key} or None
 
         said = await self._store.change_setting(MODEL_SETTING + model, without)
-        is_said = said is not None and (key is None or key in values_of(said))
+        is_said = said is not None and (key is None or key in document_of(said))
         is_learned = key in (None, *_LEARNED_KEYS) and await self._store.remove_setting(LEARNED_SETTING + model)
         if key is None:
             is_learned = await self._store.remove_setting(SET_ASIDE_SETTING + model) or is_learned
         if not is_said and not is_learned:
-            known = ", ".join(values_of(said)) or "none"
+            known = ", ".join(document_of(said)) or "none"
             raise NotFoundError(f"nothing like that is set for {model}; set are: {known}")
 
     async def _say(self, model: str, values: Mapping[str, Any]) -> None:

@@ -114,14 +114,8 @@ class Asking:
 
     def denied(self, call: Call, *permissions: str, with_patterns: bool = False) -> frozenset[str]:
         """Return those of some permissions that the user has denied for the call permanently."""
-        caller = call.caller
-        return self._policy.decisions.denied(
-            *permissions,
-            agent=caller.agent,
-            task=caller.task,
-            on_behalf_of=caller.outer_agents,
-            with_patterns=with_patterns,
-        )
+        request = self._request(call, "", "", None, None, as_a_whole=False)
+        return self._policy.decisions.denied(*permissions, behalf=request, with_patterns=with_patterns)
 
     def granted_places(self, call: Call, permission: str) -> frozenset[str]:
         """Return the places that a permission is granted for without a question; ``"/"`` if any place is."""

@@ -70,28 +70,19 @@ class Decisions:
         except PermissionDeniedError:
             return False
 
-    def denied(
-        self,
-        *permissions: str,
-        agent: str | None = None,
-        task: str | None = None,
-        on_behalf_of: tuple[str, ...] = (),
-        with_patterns: bool = False,
-    ) -> frozenset[str]:
+    def denied(self, *permissions: str, behalf: PermissionRequest, with_patterns: bool = False) -> frozenset[str]:
         """Return those of some permissions that the user has denied permanently.
 
         Args:
             permissions: their names.
-            agent: on whose behalf they are needed.
-            task: for which scheduled task.
-            on_behalf_of: the agents of the turns that this one is run within.
+            behalf: says on whose behalf they are needed.
             with_patterns: True to return denials of a part too, as ``PERMISSION:PATTERN``.
         """
         if not self._decided:
             return frozenset()
         found = set()
         for each in permissions:
-            request = PermissionRequest(each, "", {}, agent=agent, task=task, on_behalf_of=on_behalf_of)
+            request = replace(behalf, permission=each)
             if PermissionRule(each) in self._allowed:
                 continue
             if self.denial(request) is not None:

@@ -377,7 +377,7 @@ def test_a_grant_can_be_for_one_agent_or_task_and_can_end():
 def test_a_denial_of_a_part_of_a_name_holds_for_all_its_permissions():
     policy = Household().policy({"google.gmail": DENY, "google.gmail.read": GRANT}, with_ask=False)
     assert is_granted(policy, request("google.gmail.read"), request("google.gmail.send")) == [False, False]
-    assert policy.decisions.denied("google.gmail.send", "google.drive.read") == {"google.gmail.send"}
+    assert policy.decisions.denied("google.gmail.send", "google.drive.read", behalf=request()) == {"google.gmail.send"}
 
 
 def test_denials_of_a_part_are_returned_on_request():
@@ -389,13 +389,15 @@ def test_denials_of_a_part_are_returned_on_request():
     ]
     policy = policy_of(decided, Household().remember)
 
-    assert policy.decisions.denied("files.read", "files.write") == frozenset()
-    assert policy.decisions.denied("files.read", "files.write", with_patterns=True) == {"files.read:/notes"}
-    with_ada = policy.decisions.denied("files.read", agent="Ada", with_patterns=True)
+    assert policy.decisions.denied("files.read", "files.write", behalf=request()) == frozenset()
+    assert policy.decisions.denied("files.read", "files.write", behalf=request(), with_patterns=True) == {
+        "files.read:/notes"
+    }
+    with_ada = policy.decisions.denied("files.read", behalf=request(agent="Ada"), with_patterns=True)
     assert with_ada == {"files.read:/notes", "files.read:/ada"}
     for allowed in ("files.read", "files.read:/notes"):
         allowing = policy_of(decided, Household().remember, allowed=[allowed])
-        assert allowing.decisions.denied("files.read", with_patterns=True) == frozenset()
+        assert allowing.decisions.denied("files.read", behalf=request(), with_patterns=True) == frozenset()
 
 
 def test_what_a_person_decided_is_recorded_and_defaults_are_not():
@@ -473,7 +475,9 @@ def test_what_is_denied_to_an_agent_is_denied_to_those_that_work_for_it():
     decided = [Grant("network.private"), Grant("network.private", decision=DENY, agent="Ada")]
     policy = policy_of(decided, Household().remember)
     assert is_granted(policy, request(agent="Bo"), request(agent="Bo", on_behalf_of=("Cy", "Ada"))) == [True, False]
-    assert policy.decisions.denied("network.private", agent="Bo", on_behalf_of=("Ada",)) == {"network.private"}
+    assert policy.decisions.denied("network.private", behalf=request(agent="Bo", on_behalf_of=("Ada",))) == {
+        "network.private"
+    }
 
 
 def test_a_grant_for_one_agent_is_none_for_those_that_have_it_work_for_them():
