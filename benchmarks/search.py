@@ -22,7 +22,7 @@ from benchmarks.corpus import FIRST_MOMENT, fill, made_up_word, texts
 from oneclaw_core import Message, MessageType
 from oneclaw_core.search.words import parse_query
 from oneclaw_core.sessions import search
-from oneclaw_core.sessions.for_plugins import Sessions
+from oneclaw_core.sessions.conversations import Sessions
 from oneclaw_core.sessions.search import SearchIndex
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store

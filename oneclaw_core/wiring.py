@@ -55,8 +55,7 @@ from oneclaw_core.scripts.inner_calls import InnerCalls
 from oneclaw_core.secrets.redaction import redacted
 from oneclaw_core.services.outside import ToolCalls, answer_plugin
 from oneclaw_core.sessions.background import Background
-from oneclaw_core.sessions.conversations import Conversations
-from oneclaw_core.sessions.for_plugins import Sessions
+from oneclaw_core.sessions.conversations import Conversations, Sessions
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.shipped.missing import missing_part, missing_type
 from oneclaw_core.spending.costs import Costs

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.sessions.for_plugins import session_info
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 
 if TYPE_CHECKING:
@@ -90,8 +89,7 @@ class Conversation:
 
     async def session_info(self) -> SessionInfo | None:
         """Return the session as plugins see it."""
-        session = await self.session()
-        return None if session is None else session_info(session)
+        return await self.session()
 
     async def status(self) -> SessionStatus:
         """Return where the session stands."""

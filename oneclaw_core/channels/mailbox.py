@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.sessions.plugin_storage import PluginStorage
-    from oneclaw_core.sessions.plugin_tables import PluginTables, StorageConnection
+    from oneclaw_core.sessions.plugin_storage import PluginStorage, PluginTables, StorageConnection
     from oneclaw_core.types.agents import ReasoningLevel
 
 STORAGE = "channels"

@@ -34,7 +34,7 @@ from oneclaw_core.cli.running import with_home, with_store
 from oneclaw_core.cli.session_texts import session_document, timestamp
 from oneclaw_core.errors import NotFoundError, OneClawError, SessionBusyError, UsageError
 from oneclaw_core.scripts.journal import script_documents
-from oneclaw_core.sessions.for_plugins import Sessions, StoppedTurn, stop_turn
+from oneclaw_core.sessions.conversations import Sessions, StoppedTurn, stop_turn
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from oneclaw_core.types.budget import dollars
 
 if TYPE_CHECKING:
     from oneclaw_core.sessions.store import Store
-    from oneclaw_core.sessions.usage_report import UsageRow, UsageTotals
+    from oneclaw_core.sessions.usage import UsageRow, UsageTotals
 
 _NO_KEY = {"session": "(deleted sessions)", "group": "(no group loaded)"}
 
@@ -60,7 +60,7 @@ def usage(grouping: str, since: datetime | None, until: datetime | None, as_json
     end = None if until is None else _next_day(until)
 
     async def read(store: Store) -> tuple[list[UsageRow], UsageTotals]:
-        from oneclaw_core.sessions.usage_report import UsageGrouping
+        from oneclaw_core.sessions.usage import UsageGrouping
 
         rows = await store.usage_by(UsageGrouping(grouping), since=since, until=end)
         return rows, await store.usage_totals(since=since, until=end)

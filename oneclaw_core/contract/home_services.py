@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oneclaw_core.process.sandbox.choice import ChosenSandbox
     from oneclaw_core.project.trust import Project
     from oneclaw_core.sessions.background import Background
-    from oneclaw_core.sessions.for_plugins import Sessions
+    from oneclaw_core.sessions.conversations import Sessions
     from oneclaw_core.system.home import Home
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.events import TurnEvent

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.models.adapted import loading_of, prepare_request
 from oneclaw_core.providers.base import wire_request
-from oneclaw_core.sessions.for_plugins import no_session
-from oneclaw_core.sessions.usage_report import UsageTotals
+from oneclaw_core.sessions.conversations import no_session
+from oneclaw_core.sessions.usage import UsageTotals
 from oneclaw_core.turn.beginning import look, resolve
 from oneclaw_core.turn.request import shown_history
 from oneclaw_core.types.messages import Message, MessageType

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 
     from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
-    from oneclaw_core.sessions.for_plugins import Sessions
+    from oneclaw_core.sessions.conversations import Sessions
     from oneclaw_core.types.messages import Attachment
     from oneclaw_core.types.user_question import UserAsker
 

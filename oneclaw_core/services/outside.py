@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from oneclaw_core.errors import ProviderError, UnfinishedAnswerError
 from oneclaw_core.outputs.form import OutputFaults, OutputForm
 from oneclaw_core.outputs.turn_output import output_mode, with_instruction
-from oneclaw_core.sessions.for_plugins import session_info
 from oneclaw_core.sessions.sessions import new_id
 from oneclaw_core.tools.calls.call import Caller, ToolOutcome, ToolProgress
 from oneclaw_core.turn.state import Ask, SessionState, TurnState, show_nothing
@@ -113,7 +112,7 @@ async def answer_plugin(parts: TurnParts, plugin: str, prompt: str, schema: Mapp
         parts=parts,
         request=request,
         settings=settings,
-        session=SessionState(info=session_info(session), agent=agent),
+        session=SessionState(info=session, agent=agent),
         model=model,
         budget=TurnBudget((spending,), 1),
         deadline=Deadline(settings.turn_deadline_seconds),

@@ -11,44 +11,44 @@ if TYPE_CHECKING:
     from oneclaw_core.errors import StoreUnavailableError as StoreUnavailableError
     from oneclaw_core.errors import StoreVersionError as StoreVersionError
     from oneclaw_core.sessions.plugin_storage import PluginStorage as PluginStorage
-    from oneclaw_core.sessions.plugin_tables import PluginTables as PluginTables
-    from oneclaw_core.sessions.plugin_tables import StorageConnection as StorageConnection
+    from oneclaw_core.sessions.plugin_storage import PluginTables as PluginTables
+    from oneclaw_core.sessions.plugin_storage import StorageConnection as StorageConnection
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.errors import ConstraintError as ConstraintError
     from oneclaw_core.sessions.backend import NO_SNAPSHOT as NO_SNAPSHOT
     from oneclaw_core.sessions.backend import SCHEMA_VERSION as SCHEMA_VERSION
     from oneclaw_core.sessions.backend import Backend as Backend
+    from oneclaw_core.sessions.backend import ColumnType as ColumnType
+    from oneclaw_core.sessions.backend import Connection as Connection
+    from oneclaw_core.sessions.backend import Cursor as Cursor
+    from oneclaw_core.sessions.backend import Dialect as Dialect
     from oneclaw_core.sessions.backend import Inspection as Inspection
+    from oneclaw_core.sessions.backend import SearchIndex as SearchIndex
     from oneclaw_core.sessions.backend import explaining as explaining
     from oneclaw_core.sessions.backend import foreign_table as foreign_table
     from oneclaw_core.sessions.backend import invalid_statement as invalid_statement
+    from oneclaw_core.sessions.backend import rewrite_placeholders as rewrite_placeholders
     from oneclaw_core.sessions.background import Background as Background
     from oneclaw_core.sessions.background import BackgroundWork as BackgroundWork
-    from oneclaw_core.sessions.backups import back_up as back_up
-    from oneclaw_core.sessions.backups import restore as restore
-    from oneclaw_core.sessions.connection import ColumnType as ColumnType
-    from oneclaw_core.sessions.connection import Connection as Connection
-    from oneclaw_core.sessions.connection import Cursor as Cursor
-    from oneclaw_core.sessions.connection import Dialect as Dialect
-    from oneclaw_core.sessions.connection import SearchIndex as SearchIndex
-    from oneclaw_core.sessions.connection import rewrite_placeholders as rewrite_placeholders
-    from oneclaw_core.sessions.database_status import STORED_TABLES as STORED_TABLES
-    from oneclaw_core.sessions.database_status import count_rows as count_rows
-    from oneclaw_core.sessions.database_status import migrate as migrate
-    from oneclaw_core.sessions.database_status import prepared as prepared
-    from oneclaw_core.sessions.database_status import status as status
     from oneclaw_core.sessions.locks import HeldSession as HeldSession
     from oneclaw_core.sessions.locks import SessionLocks as SessionLocks
+    from oneclaw_core.sessions.schema import TABLES as TABLES
     from oneclaw_core.sessions.schema import Column as Column
     from oneclaw_core.sessions.schema import Table as Table
-    from oneclaw_core.sessions.snapshots import Snapshot as Snapshot
-    from oneclaw_core.sessions.snapshots import list_snapshots as list_snapshots
-    from oneclaw_core.sessions.snapshots import snapshot_before_migration as snapshot_before_migration
     from oneclaw_core.sessions.sqlite_backend import APPLICATION_ID as APPLICATION_ID
     from oneclaw_core.sessions.sqlite_backend import SqliteBackend as SqliteBackend
-    from oneclaw_core.sessions.sqlite_backend import migrate_sqlite_file as migrate_sqlite_file
+    from oneclaw_core.sessions.sqlite_connection import SqliteConnection as SqliteConnection
+    from oneclaw_core.sessions.sqlite_files import SNAPSHOT as SNAPSHOT
+    from oneclaw_core.sessions.sqlite_files import SNAPSHOT_MOMENT as SNAPSHOT_MOMENT
+    from oneclaw_core.sessions.sqlite_files import exclusive as exclusive
     from oneclaw_core.sessions.sqlite_files import new_file as new_file
-    from oneclaw_core.sessions.usage_report import UsageGrouping as UsageGrouping
+    from oneclaw_core.sessions.sqlite_files import new_snapshot as new_snapshot
+    from oneclaw_core.sessions.sqlite_files import not_in_use as not_in_use
+    from oneclaw_core.sessions.sqlite_files import remove_old_snapshots as remove_old_snapshots
+    from oneclaw_core.sessions.sqlite_files import snapshot_before_migration as snapshot_before_migration
+    from oneclaw_core.sessions.sqlite_files import snapshot_directory as snapshot_directory
+    from oneclaw_core.sessions.sqlite_files import take_snapshot as take_snapshot
+    from oneclaw_core.sessions.usage import UsageGrouping as UsageGrouping
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

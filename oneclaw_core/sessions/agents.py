@@ -1,19 +1,20 @@
 """Store, find, change and delete agents."""
 
+# ruff: noqa: RUF001  # letters that look alike
+
 from __future__ import annotations
 
 import json
 import re
+import unicodedata
 import uuid
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import AgentError, ConstraintError, DuplicateError, NotFoundError
 from oneclaw_core.sessions import schema
-from oneclaw_core.sessions.connection import damaged_value, insertion
-from oneclaw_core.sessions.look_alikes import has_unseen, look
-from oneclaw_core.sessions.timestamps import now, to_datetime, to_stored
+from oneclaw_core.sessions.backend import Connection, damaged_value, insertion, now, to_datetime, to_stored
 from oneclaw_core.types.agents import (
     BUILTIN_AGENTS,
     GENERAL_ASSISTANT,
@@ -29,7 +30,6 @@ from oneclaw_core.types.tools import ToolSelection
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from oneclaw_core.sessions.connection import Connection
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _WRITTEN = tuple(each.name for each in schema.agents.columns)
@@ -51,6 +51,22 @@ _COPY_DENIALS = """
     WHERE agent = :maker AND decision = 'deny'
     ON CONFLICT (permission, pattern, agent, task, directory) DO NOTHING"""
 _HAND_OVER = "UPDATE sessions SET agent = :new_name WHERE agent = :old_name"
+
+# Letters of other alphabets, small capitals, digits and signs that fonts hardly tell from Latin letters.
+_LETTERS = (
+    "аaеeоoрpсcуyхxіiјjѕsԁdһhԛqԝwкkтtмmгrүyАAВBЕEКKМMНHОOРPСCТTУYХXІlЈJЅSӀlӏlԌGԚQԜWҮY"
+    "οoαaνvρpιiυuκkγyσoτtΑAΒBΕEΖZΗHΙlΚKΜMΝNΟOΡPΤTΥYΧXϹCϲcϳjͿJ"
+    "օoսuոnհhցgզqՕOՍUՏSԼL"
+    "ᎪAᎬEᎳWᏚSᏢPᎢTᎡRᎷMᎻHᏀGᏟCᏙVᏞLᏦKᏴBᏃZᎫJᎠD"
+    "ᴀaʙbᴄcᴅdᴇeɢgʜhɪiᴊjᴋkʟlᴍmɴnᴏoᴘpʀrꜱsᴛtᴜuᴠvᴡwʏyᴢzıiɑaɡgɩiȷj"
+    "Il1l|lǀl0O`'´'‘'’'ʹ'ʼ'‐-‑-‒-–-—-−-·."
+)
+_LIKE = str.maketrans({letter: _LETTERS[place + 1] for place, letter in enumerate(_LETTERS) if place % 2 == 0})
+# Letters and signs to Unicode, and nothing to see; what chooses between pictures of a character.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+_KINDS_UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
 
 def listed(connection: Connection) -> list[Agent]:
@@ -172,10 +188,10 @@ def _check_name_is_free(connection: Connection, agent: Agent) -> None:
         raise _duplicate(agent.name)
     if _ID.fullmatch(agent.name):
         raise AgentError("32 hexadecimal digits cannot be an agent's name: they would be taken for an id")
-    if has_unseen(agent.name):
+    if _has_unseen(agent.name):
         raise AgentError(f"an agent's name must not hold characters that cannot be seen, as {agent.name!a} does")
     others = [*BUILTIN_AGENTS, *listed(connection)]
-    alike = next((each for each in others if each.id != agent.id and look(each.name) == look(agent.name)), None)
+    alike = next((each for each in others if each.id != agent.id and _look(each.name) == _look(agent.name)), None)
     if alike is not None and name_key(alike.name) != name_key(agent.name):
         raise DuplicateError(f"{agent.name!r} looks like the name of the agent {alike.name!r}: choose another name")
 
@@ -197,9 +213,7 @@ def _values(agent: Agent) -> dict[str, Any]:
         "system_prompt": clean_text(agent.system_prompt),
         "model": agent.model,
         "parameters": _json(dict(agent.parameters)),
-        "max_tool_rounds": agent.limits.max_tool_rounds,
-        "turn_max_tokens": agent.limits.turn_max_tokens,
-        "turn_max_cost": agent.limits.turn_max_cost,
+        **asdict(agent.limits),
         "selected_tools": _names_to_text(agent.selection.tools),
         "selected_groups": _names_to_text(agent.selection.groups),
         "updated_at": to_stored(agent.updated_at),
@@ -220,23 +234,27 @@ def _to_names(text: str | None) -> frozenset[str] | None:
 
 @lru_cache(maxsize=64)  # each turn reads its agent, and nearly all find it as it was
 def _to_agent(row: tuple[Any, ...]) -> Agent:
-    values = dict(zip(_COLUMNS, row, strict=True))
+    it = dict(zip(_COLUMNS, row, strict=True))
     try:
         return Agent(
-            name=values["name"],
-            description=values["description"],
-            system_prompt=values["system_prompt"],
-            model=values["model"],
-            parameters=json.loads(values["parameters"]),
-            limits=AgentLimits(
-                max_tool_rounds=values["max_tool_rounds"],
-                turn_max_tokens=values["turn_max_tokens"],
-                turn_max_cost=values["turn_max_cost"],
-            ),
-            selection=ToolSelection(_to_names(values["selected_tools"]), _to_names(values["selected_groups"])),
-            id=values["id"],
-            created_at=to_datetime(values["created_at"]),
-            updated_at=to_datetime(values["updated_at"]),
+            limits=AgentLimits(**{each.name: it.pop(each.name) for each in fields(AgentLimits)}),
+            selection=ToolSelection(_to_names(it.pop("selected_tools")), _to_names(it.pop("selected_groups"))),
+            parameters=json.loads(it.pop("parameters")),
+            created_at=to_datetime(it.pop("created_at")),
+            updated_at=to_datetime(it.pop("updated_at")),
+            **it,
         )
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise damaged_value(f"agent ({values['id']})") from error
+        raise damaged_value(f"agent ({row[0]})") from error
+
+
+def _has_unseen(name: str) -> bool:
+    """Return True if a name holds a character that a person does not see, or that reorders others."""
+    return _UNSEEN.search(name) is not None or any(unicodedata.category(each) in _KINDS_UNSEEN for each in name)
+
+
+def _look(name: str) -> str:
+    """Return a form that is equal for names that a person takes for one another, whatever their case."""
+    seen = "".join(each for each in name if not _has_unseen(each))
+    latin = unicodedata.normalize("NFKC", seen).translate(_LIKE).casefold()
+    return " ".join(unicodedata.normalize("NFKC", latin).translate(_LIKE).replace("rn", "m").split())

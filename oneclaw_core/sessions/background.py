@@ -15,14 +15,13 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NotFoundError, StoreError
-from oneclaw_core.sessions.locks import FileLocks
+from oneclaw_core.sessions.locks import FileLocks, HeldSession
 from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from oneclaw_core.sessions.locks import HeldSession
     from oneclaw_core.sessions.store import Store
 
 BACKGROUND_SETTING = "background:"

@@ -16,22 +16,15 @@ import random
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.errors import OneClawError, StoreError
-from oneclaw_core.sessions.backend import explaining
-from oneclaw_core.sessions.connection import damaged_value
+from oneclaw_core.sessions.backend import Backend, Connection, damaged_value, explaining
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from typing import Self
-
-    from oneclaw_core.sessions.backend import Backend
-    from oneclaw_core.sessions.connection import Connection
-
-    Arguments = ParamSpec("Arguments")
 
 Value = TypeVar("Value")
 
@@ -83,13 +76,11 @@ class Database:
             raise
         return database
 
-    async def read(
-        self,
-        work: Callable[Concatenate[Connection, Arguments], Value],
-        *args: Arguments.args,
-        **kwargs: Arguments.kwargs,
-    ) -> Value:
+    async def read(self, work: Callable[..., Value], *args: Any, **kwargs: Any) -> Value:
         """Run a function that only reads, in a transaction that sees one state of the database throughout.
+
+        Args:
+            work: called with a connection and the other arguments.
 
         Returns:
             What ``work`` returns.
@@ -97,21 +88,17 @@ class Database:
         Raises:
             StoreError: the database cannot be read, in its finer kinds.
         """
-        return await self._in_thread(partial(self._transact, lambda it: work(it, *args, **kwargs), writes=False))
+        return await self._in_thread(lambda: self._transact(lambda it: work(it, *args, **kwargs), writes=False))
 
-    async def write(
-        self,
-        work: Callable[Concatenate[Connection, Arguments], Value],
-        *args: Arguments.args,
-        **kwargs: Arguments.kwargs,
-    ) -> Value:
+    async def write(self, work: Callable[..., Value], *args: Any, **kwargs: Any) -> Value:
         """Run a function in a transaction that no other writer can interfere with.
 
         Cancelling the waiting task does not stop it. Where a database runs several such transactions at a time, the
-        function itself locks what it is about, see :meth:`oneclaw_core.sessions.connection.Connection.lock`.
+        function itself locks what it is about, see :meth:`oneclaw_core.sessions.backend.Connection.lock`.
 
         Args:
-            work: if it raises, nothing of it is stored; may be run again when another transaction stood in the way.
+            work: called with a connection and the other arguments. If it raises, nothing of it is stored; it may be
+                run again when another transaction stood in the way.
 
         Returns:
             What ``work`` returns.
@@ -119,7 +106,7 @@ class Database:
         Raises:
             StoreError: nothing was stored; the message says why and what to do.
         """
-        return await self._in_thread(partial(self._transact, lambda it: work(it, *args, **kwargs), writes=True))
+        return await self._in_thread(lambda: self._transact(lambda it: work(it, *args, **kwargs), writes=True))
 
     def when_settled(self, then: Callable[[], None]) -> None:
         """Call a function after the transactions of cancelled tasks.
@@ -127,21 +114,11 @@ class Database:
         Args:
             then: called at once, or later in any thread.
         """
-        left = set(self._abandoned)
-        if not left:
+        left = [each for each in tuple(self._abandoned) if not each.done()]
+        if left:
+            left[0].add_done_callback(lambda _: self.when_settled(then))
+        else:
             then()
-            return
-        guard = threading.Lock()
-
-        def one_less(done: Future[Any]) -> None:
-            with guard:
-                left.remove(done)
-                is_last = not left
-            if is_last:
-                then()
-
-        for each in tuple(left):
-            each.add_done_callback(one_less)
 
     async def close(self) -> None:
         """Wait for open transactions and close the connections; closing again does nothing."""
@@ -208,10 +185,9 @@ class Database:
 
     def _connection_of_thread(self) -> Connection:
         connection: Connection | None = getattr(self._of_thread, "connection", None)
-        if connection is None:
-            connect = self.backend.connect_read_only if self.is_read_only else self.backend.connect
-            connection = self._keep(connect())
-        return connection
+        if connection is not None:
+            return connection
+        return self._keep(self.backend.connect_read_only() if self.is_read_only else self.backend.connect())
 
     def _keep(self, connection: Connection) -> Connection:
         self._of_thread.connection = connection
@@ -233,6 +209,6 @@ class Database:
         self._threads.shutdown()
         while self._connections:
             self._connections.pop().close()
-        release, self._release = self._release, None
-        if release is not None:
-            release()
+        if self._release is not None:
+            self._release()
+            self._release = None

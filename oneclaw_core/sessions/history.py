@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from oneclaw_core.types.messages import Message, MessageType
+from oneclaw_core.types.messages import Attachment, Message, MessageType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core.types.messages import Attachment
 
 # What old files may have together: as base64 a third more, which all services take in one request.
 SENT_FILES_BYTES = 20_000_000

@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from oneclaw_core.sessions.schema import TABLES, added_column, create_tables, creation
+from oneclaw_core.sessions.schema import TABLES, added_column, creation
 
 if TYPE_CHECKING:
-    from oneclaw_core.sessions.connection import Connection
+    from oneclaw_core.sessions.backend import Connection
 
 _USAGE_OF_VERSION_1 = (
     "id, session_id, provider, model, input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, cost, "
@@ -25,7 +25,7 @@ _USAGE_OF_VERSION_1 = (
 
 def create(connection: Connection) -> None:
     """Create all tables and the full-text index in an empty database."""
-    create_tables(connection)
+    _add_what_is_missing(connection)
     connection.search_index.create_tables()
 
 

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from oneclaw_core.sessions.connection import rows_in
+from oneclaw_core.sessions.backend import Connection, rows_in
 from oneclaw_core.types.messages import MessageType
 from oneclaw_core.types.provenance import Mark, MarkKind, Provenance, marks_of_text, marks_to_text
 from oneclaw_core.types.text import clean_text
@@ -14,7 +14,6 @@ from oneclaw_core.types.text import clean_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from oneclaw_core.sessions.connection import Connection
     from oneclaw_core.types.provenance import FileState, LinkSource, UsedFile
 
 # How many entries the list of written files keeps.

@@ -1,6 +1,6 @@
 """The tables. A change of :data:`TABLES` raises ``SCHEMA_VERSION``: see :mod:`oneclaw_core.sessions.migrations`.
 
-Points in time are integers, see :mod:`oneclaw_core.sessions.timestamps`; JSON is text.
+Points in time are integers, see :mod:`oneclaw_core.sessions.backend`; JSON is text.
 """
 
 from __future__ import annotations
@@ -8,12 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oneclaw_core.sessions.connection import ColumnType
+from oneclaw_core.sessions.backend import ColumnType, Dialect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oneclaw_core.sessions.connection import Connection, Dialect
 
 # Names of columns that are also words of SQL.
 _QUOTED = frozenset({"key", "position"})
@@ -81,6 +80,7 @@ class Table:
 _INTEGER = ColumnType.INTEGER
 _BIG = ColumnType.BIG_INTEGER
 _FLOAT = ColumnType.FLOAT
+_BOOLEAN = ColumnType.BOOLEAN
 
 # A database uses a partial index only for a query that repeats the index's condition word for word, so index and query
 # share these texts. They are on users' disks: a change needs a migration.
@@ -105,27 +105,13 @@ sessions = Table(
         Column("summary"),
         Column("summary_until", _BIG, remark="The last message that the summary stands for."),
         Column("parent_id", references="sessions.id", remark="The session in which a tool call began this one."),
-        Column(
-            "memory",
-            remark="What the model is shown of the user's memory; NULL for a session that has asked no model yet.",
-        ),
-        Column(
-            "prompt_lists",
-            remark="The lists of skills, tool groups and tools that it began with, and those that it was told last.",
-        ),
+        Column("memory", remark="What the model is shown of the user's memory; NULL before the first model request."),
+        Column("prompt_lists", remark="The lists of skills, groups and tools that it began with, and was told last."),
         Column("search_number", _BIG, remark="The number of its title in the full-text index; NULL until it is there."),
-        Column(
-            "lock_token",
-            _BIG,
-            remark="The token of the last turn that took its lock, see sessions.locks; NULL where locks are files.",
-        ),
+        Column("lock_token", _BIG, remark="Of the last turn that took its lock; NULL where locks are files."),
         Column("marks", remark="Those of all its messages, see types.provenance; NULL for none."),
         Column("directory", remark="The start directory that it was begun in; NULL if that is not known."),
-        Column(
-            "ended_from",
-            _BIG,
-            remark="Of a part taken off the end of its parent's history: its first message; NULL for a session.",
-        ),
+        Column("ended_from", _BIG, remark="The first message of a part taken off its parent's history, else NULL."),
     ),
     primary_key=("id",),
     indexes=(
@@ -151,21 +137,9 @@ messages = Table(
         Column("duration_ms", _FLOAT),
         Column("provider_data"),
         Column("created_at", _BIG, is_required=True),
-        Column(
-            "attachment_count",
-            _INTEGER,
-            remark="So that reading messages without attachments, nearly all, takes no look at the table of those.",
-        ),
-        Column(
-            "is_json",
-            ColumnType.BOOLEAN,
-            remark="True for a result that is not a text; NULL for all others, and for those stored before version 8.",
-        ),
-        Column(
-            "is_incomplete",
-            ColumnType.BOOLEAN,
-            remark="True for an answer that broke off; NULL for all others, and for those stored before version 12.",
-        ),
+        Column("attachment_count", _INTEGER, remark="NULL for none, so that the other table need not be read."),
+        Column("is_json", _BOOLEAN, remark="True for a result that is no text, else NULL; NULL before version 8."),
+        Column("is_incomplete", _BOOLEAN, remark="True for an answer that broke off, else NULL."),
         Column("marks", remark="Where the content comes from, as JSON, see types.provenance; NULL for none."),
         Column("model", remark="The model that wrote an answer; NULL for those stored before version 15."),
     ),
@@ -190,7 +164,7 @@ attachments = Table(
         Column("name", is_required=True),
         Column("media_type", is_required=True),
         Column("data", ColumnType.BYTES, is_required=True),
-        Column("is_for_user", ColumnType.BOOLEAN, remark="True for a file that a tool sent to the user; else NULL."),
+        Column("is_for_user", _BOOLEAN, remark="True for a file that a tool sent to the user; else NULL."),
     ),
     primary_key=("message_sequence", "position"),
 )
@@ -201,9 +175,7 @@ script_calls = Table(
     (
         Column("session_id", is_required=True, references="sessions.id"),
         Column("call_id", is_required=True, remark="The call of the model that began the script."),
-        Column(
-            "key", is_required=True, remark="The same for the same tool and arguments; empty for the script itself."
-        ),
+        Column("key", is_required=True, remark="The same for the same tool and arguments; empty for the script."),
         Column("occurrence", _INTEGER, is_required=True, remark="Counts calls with the same key, from 0."),
         Column("number", _INTEGER, is_required=True, remark="Counts the calls of a script; 0 for the script itself."),
         Column("tool", is_required=True),
@@ -221,12 +193,7 @@ usage = Table(
     "usage",
     (
         Column("id", ColumnType.ROW_NUMBER, is_required=True),
-        Column(
-            "session_id",
-            references="sessions.id",
-            on_delete="SET NULL",
-            remark="What was spent stays spent when the session is deleted.",
-        ),
+        Column("session_id", references="sessions.id", on_delete="SET NULL", remark="Usage outlives its session."),
         Column("provider", is_required=True),
         Column("model", is_required=True),
         Column("input_tokens", _BIG),
@@ -240,9 +207,7 @@ usage = Table(
         Column("system_hash"),
         Column("history_hash"),
         Column("created_at", _BIG, is_required=True),
-        Column(
-            "is_at_least", ColumnType.BOOLEAN, remark="True for tokens that are a lower bound; NULL for final ones."
-        ),
+        Column("is_at_least", _BOOLEAN, remark="True for tokens that are a lower bound; NULL for final ones."),
     ),
     primary_key=("id",),
     indexes=(
@@ -280,7 +245,7 @@ permission_log = Table(
         Column("subject"),
         Column("detail"),
         Column("tool_name", is_required=True),
-        Column("is_granted", ColumnType.BOOLEAN, is_required=True),
+        Column("is_granted", _BOOLEAN, is_required=True),
         Column("decided_by", is_required=True),
         Column("session_id", remark="What was done stays in the log when the session is deleted."),
         Column("agent"),
@@ -298,7 +263,7 @@ written_files = Table(
     (
         Column("id", ColumnType.ROW_NUMBER, is_required=True),
         Column("path", is_required=True),
-        Column("is_directory", ColumnType.BOOLEAN, is_required=True, remark="True if any file below may be written."),
+        Column("is_directory", _BOOLEAN, is_required=True, remark="True if any file below may be written."),
         Column("started_ns", _BIG, is_required=True, remark="When the call began that wrote it."),
         Column("ended_ns", _BIG, is_required=True),
         Column("marks", is_required=True, remark="What it holds, as JSON, see types.provenance."),
@@ -323,7 +288,7 @@ tool_states = Table(
     (
         Column("kind", is_required=True),
         Column("name", is_required=True),
-        Column("enabled", ColumnType.BOOLEAN, is_required=True),
+        Column("enabled", _BOOLEAN, is_required=True),
     ),
     primary_key=("kind", "name"),
 )
@@ -400,13 +365,6 @@ TABLES = (
     plugin_values,
     plugin_schemas,
 )
-
-
-def create_tables(connection: Connection) -> None:
-    """Create all tables and their indexes in an empty database."""
-    for table in TABLES:
-        for statement in creation(table, connection.dialect):
-            connection.execute(statement)
 
 
 def creation(table: Table, dialect: Dialect) -> Iterator[str]:

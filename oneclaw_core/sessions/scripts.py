@@ -8,24 +8,20 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.scripts.journal import ScriptCall, ScriptCallState, continuing_text, without_placeholders
 from oneclaw_core.secrets.redaction import redact_all
-from oneclaw_core.sessions import sessions
-from oneclaw_core.sessions.connection import ENDLESS
+from oneclaw_core.sessions import schema, sessions
+from oneclaw_core.sessions.backend import ENDLESS, Connection, rows_in
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from oneclaw_core.sessions.connection import Connection
     from oneclaw_core.types.messages import Message
 
 # Of the arguments and the result of a call, after its script has finished.
 KEPT_CHARACTERS = 2_000
 
-_COLUMNS = (
-    "session_id", "call_id", "key", "occurrence", "number", "tool", "arguments", "state", "result", "error_type",
-    "marks", "duration_ms",
-)  # fmt: skip
-_NAMES = ", ".join(f'"{each}"' if each == "key" else each for each in _COLUMNS)
+_COLUMNS = tuple(each.name for each in schema.script_calls.columns)
+_NAMES = ", ".join(map(schema.quoted, _COLUMNS))
 _VALUES = ", ".join(f":{each}" for each in _COLUMNS)
 _PUT = f"""
     INSERT INTO script_calls ({_NAMES}) VALUES ({_VALUES})
@@ -37,11 +33,13 @@ _BEGIN = f"""
     ON CONFLICT (session_id, call_id, "key", occurrence) DO NOTHING"""
 _READ = f"SELECT {_NAMES} FROM script_calls WHERE session_id = :session AND call_id = :call ORDER BY number"
 _READ_ALL = f"SELECT {_NAMES} FROM script_calls WHERE session_id = :session ORDER BY call_id, number"
+_FIND_ALL = f"""
+    SELECT {_NAMES} FROM script_calls WHERE session_id = :session AND call_id IN (:calls) ORDER BY call_id, number"""
 _FIND = "SELECT state FROM script_calls WHERE session_id = :session AND call_id = :call AND number = 0"
 _END = "UPDATE script_calls SET state = 'ended' WHERE session_id = :session AND call_id = :call AND number = 0"
 _SHORTEN = """
     UPDATE script_calls SET arguments = :arguments, result = :result
-    WHERE session_id = :session AND call_id = :call AND "key" = :key AND occurrence = :occurrence"""
+    WHERE session_id = :session AND call_id = :call AND "key" = :key AND occurrence = :of"""
 _OF_CALLS = """call_id IN (
     SELECT tool_call_id FROM messages WHERE session_id = :of AND type = 'tool_call'
     AND sequence >= :first AND sequence < :before)"""
@@ -89,14 +87,15 @@ def end_script(connection: Connection, session_id: str, call_id: str, calls: Seq
         note_script_calls(connection, session_id, calls)
     place = {"session": clean_text(session_id), "call": clean_text(call_id)}
     connection.execute(_END, place)
-    connection.execute_many(
-        _SHORTEN,
-        [
-            place | {"arguments": arguments, "result": result, "key": each.key, "occurrence": each.occurrence}
-            for each, (arguments, result) in _shortened(script_calls(connection, session_id, call_id)[1:])
-            if (arguments, result) != (each.arguments, each.result)
-        ],
-    )
+    ended = script_calls(connection, session_id, call_id)[1:]
+    # The beginnings of arguments and results, without known secrets.
+    arguments = redact_all(_short(each.arguments) for each in ended)
+    results = redact_all(_short(each.result or "") for each in ended)
+    shortened = [
+        {"arguments": given, "result": None if each.result is None else result, "key": each.key, "of": each.occurrence}
+        for each, given, result in zip(ended, arguments, results, strict=True)
+    ]
+    connection.execute_many(_SHORTEN, [place | each for each in shortened])
 
 
 def script_calls(connection: Connection, session_id: str, call_id: str | None = None) -> list[ScriptCall]:
@@ -122,13 +121,9 @@ def calls_of_scripts(connection: Connection, session_id: str, call_ids: Sequence
 
 
 def _of_calls(connection: Connection, session_id: str, call_ids: Sequence[str]) -> list[ScriptCall]:
-    places = {f"call{number}": clean_text(each) for number, each in enumerate(call_ids)}
-    if not places:
-        return []
-    listed = ", ".join(f":{each}" for each in places)
-    found = f"SELECT {_NAMES} FROM script_calls WHERE session_id = :session AND call_id IN ({listed})"
-    rows = connection.execute(f"{found} ORDER BY call_id, number", places | {"session": clean_text(session_id)})
-    return [_call(row) for row in rows.fetchall()]
+    ids = [clean_text(each) for each in call_ids]
+    rows = rows_in(connection, _FIND_ALL, "calls", ids, {"session": clean_text(session_id)})
+    return [_call(row) for row in rows]
 
 
 def is_open(connection: Connection, session_id: str, call_id: str) -> bool:
@@ -157,14 +152,6 @@ def cut_off(connection: Connection, session_id: str, answers: Iterable[Message])
         else each
         for each in answers
     ]
-
-
-def _shortened(calls: Sequence[ScriptCall]) -> Iterator[tuple[ScriptCall, tuple[str, str | None]]]:
-    """Yield each call with the beginnings of its arguments and its result, without known secrets."""
-    arguments = redact_all(_short(each.arguments) for each in calls)
-    results = redact_all(_short(each.result or "") for each in calls)
-    for each, given, result in zip(calls, arguments, results, strict=True):
-        yield each, (given, None if each.result is None else result)
 
 
 def _short(text: str) -> str:

@@ -11,14 +11,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.search.ranking import Passage, Source
-from oneclaw_core.sessions.connection import value_of
-from oneclaw_core.sessions.timestamps import to_datetime
+from oneclaw_core.sessions.backend import Connection, SearchIndex, to_datetime, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from oneclaw_core.search.words import Query
-    from oneclaw_core.sessions.connection import Connection, SearchIndex
 
 _CANDIDATES = 400
 _LOOSE_CANDIDATES = 80

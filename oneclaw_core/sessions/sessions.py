@@ -12,19 +12,13 @@ from __future__ import annotations
 import re
 import uuid
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Required, TypedDict
 
-from oneclaw_core.errors import (
-    ConstraintError,
-    NotFoundError,
-    SessionBusyError,
-    StoreError,
-    UsageError,
-)
-from oneclaw_core.sessions.connection import ENDLESS, damaged_value, insertion
+from oneclaw_core.contract.arguments import SessionInfo
+from oneclaw_core.errors import ConstraintError, NotFoundError, SessionBusyError, StoreError, UsageError
+from oneclaw_core.sessions.backend import ENDLESS, Connection, damaged_value, insertion, now, to_datetime
 from oneclaw_core.sessions.locks import update_own
 from oneclaw_core.sessions.schema import IS_CALL, IS_PENDING_CALL, IS_RESULT
-from oneclaw_core.sessions.timestamps import now, to_datetime
 from oneclaw_core.types.text import DIRECTION_MARKS, LINE_SEPARATORS, clean_text
 
 if TYPE_CHECKING:
@@ -32,7 +26,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from oneclaw_core.sessions.connection import Connection
+    from typing_extensions import Unpack
+
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _ID_PREFIX = re.compile(r"[0-9a-f]{6,31}")
@@ -43,30 +38,11 @@ _REST_MICROSECONDS = 3_600 * 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
-    """A conversation.
+class Session(SessionInfo):
+    """A stored conversation; its moments are known."""
 
-    Attributes:
-        id: 32 hexadecimal digits.
-        name: what the user calls it, unique; ``None`` for one that was not named.
-        title: a few words on what it is about, ``None`` until there are any.
-        agent: the agent that it was begun with.
-        model: the model that it was begun with as ``PROVIDER/MODEL``, ``None`` for the default.
-        created_at: in UTC.
-        updated_at: when something was last stored in it, in UTC.
-        parent_id: the session in which a tool call began it, ``None`` for one that the user began.
-        directory: the start directory that it was begun in, ``None`` if that is not known.
-    """
-
-    id: str
-    name: str | None
-    title: str | None
-    agent: str
-    model: str | None
     created_at: datetime
     updated_at: datetime
-    parent_id: str | None = None
-    directory: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +83,7 @@ _LIST = f"""
          WHERE session_id = sessions.id AND type IN ('user', 'assistant') AND content <> ''
          ORDER BY sequence DESC LIMIT 1)
     FROM sessions WHERE ended_from IS NULL ORDER BY updated_at DESC, id DESC LIMIT :limit"""
-_LAST_USED = f"{_SELECT} WHERE parent_id IS NULL ORDER BY updated_at DESC, id DESC LIMIT 1"
-_LAST_USED_IN = f"""
+_LAST_USED = f"""
     {_SELECT} WHERE parent_id IS NULL
     ORDER BY CASE WHEN directory = :directory THEN 0 ELSE 1 END, updated_at DESC, id DESC LIMIT 1"""
 _WRITTEN = (*_COLUMNS, "memory", "prompt_lists", "lock_token")
@@ -116,7 +91,7 @@ _INSERT = insertion("sessions", _WRITTEN)
 _DELETE = "DELETE FROM sessions WHERE id = :it"
 _RENAME = "UPDATE sessions SET name = :name, search_number = NULL WHERE id = :it"
 _TOUCH = "UPDATE sessions SET updated_at = :moment WHERE id = :it"
-_HOLD = "SELECT lock_token, updated_at FROM sessions WHERE id = :it"
+_HOLD = "SELECT lock_token FROM sessions WHERE id = :it"
 _GET_SECTIONS = "SELECT memory, prompt_lists, updated_at FROM sessions WHERE id = :it"
 _SET_SECTIONS = "UPDATE sessions SET memory = :sections, prompt_lists = :lists WHERE id = :it"
 _GET_SUMMARY = "SELECT summary, summary_until, marks FROM sessions WHERE id = :session"
@@ -125,8 +100,8 @@ _OF_SESSION = "SELECT sequence FROM messages WHERE session_id = :session"
 _IS_THERE = f"{_OF_SESSION} AND sequence = :until"
 _OPEN_CALL = f"{_OF_SESSION} AND {IS_PENDING_CALL} AND sequence <= :until"
 _PARTED_CALL = f"""
-    {_OF_SESSION} AND {IS_CALL} AND sequence <= :until AND tool_call_id IN (
-        SELECT tool_call_id FROM messages WHERE session_id = :session AND {IS_RESULT} AND sequence > :until
+    {_OF_SESSION} AND {IS_RESULT} AND sequence >= :first AND tool_call_id IN (
+        SELECT tool_call_id FROM messages WHERE session_id = :session AND {IS_CALL} AND sequence < :first
     )"""
 
 
@@ -145,69 +120,67 @@ def new_id() -> str:
     return uuid.uuid4().hex
 
 
+class NewSession(TypedDict, total=False):
+    """What a session begins with.
+
+    Attributes:
+        agent: its name; always given.
+        model: as ``PROVIDER/MODEL``; ``None`` for the default.
+        title: describes the session in a few words.
+        parent_id: the session whose tool call creates this one.
+        directory: the start directory of the program; ``None`` for none.
+    """
+
+    agent: Required[str]
+    model: str | None
+    title: str | None
+    parent_id: str | None
+    directory: str | None
+
+
 def create(
     connection: Connection,
     name: str | None = None,
     *,
-    agent: str,
-    model: str | None = None,
-    title: str | None = None,
-    parent_id: str | None = None,
     session_id: str | None = None,
     prompt_sections: str | None = None,
     prompt_lists: str | None = None,
-    directory: str | None = None,
+    **about: Unpack[NewSession],
 ) -> Session:
     """Create a session.
 
     Args:
         name: unique; ``None`` for none.
-        agent: its name.
-        model: as ``PROVIDER/MODEL``; ``None`` for the default.
-        title: describes the session in a few words.
-        parent_id: the session whose tool call creates this one.
         session_id: from :func:`new_id`; ``None`` for a new one.
         prompt_sections: the sections of the system prompt to keep with it.
         prompt_lists: the lists of skills, tool groups and tools to keep with it, as JSON.
-        directory: the start directory of the program; ``None`` for none.
+        about: see :class:`NewSession`.
 
     Raises:
         UsageError: the name is taken or empty, or holds control characters.
         NotFoundError: there is no session ``parent_id``.
     """
-    moment = now()
-    row = (
-        session_id or new_id(),
-        _clean_name(name),
-        title and clean_text(title),
-        clean_text(agent),
-        model and clean_text(model),
-        moment,
-        moment,
-        parent_id,
-        directory and clean_text(directory),
-    )
+    moment, parent_id = now(), about.get("parent_id")
+    given = {key: text and clean_text(str(text)) for key, text in about.items()}
+    row = {
+        **dict.fromkeys(_COLUMNS),
+        **given,
+        "id": session_id or new_id(),
+        "name": _clean_name(name),
+        "created_at": moment,
+        "updated_at": moment,
+    }
+    kept = {"memory": prompt_sections, "prompt_lists": prompt_lists, "lock_token": connection.token}
     try:
-        values = dict(zip(_COLUMNS, row, strict=True))
-        kept = {"memory": prompt_sections, "prompt_lists": prompt_lists, "lock_token": connection.token}
-        connection.execute(_INSERT, values | kept)
+        connection.execute(_INSERT, row | kept)
     except ConstraintError as error:
         if parent_id is not None and error.lacks_parent:
             raise _gone(parent_id) from None
         raise UsageError(f"there is a session named {name!r} already: continue it, or choose another name") from None
-    return Session(**_values(row))
+    return Session(**_values(tuple(row.values())))
 
 
-def find_or_create(
-    connection: Connection,
-    name: str,
-    *,
-    agent: str,
-    model: str | None = None,
-    title: str | None = None,
-    parent_id: str | None = None,
-    directory: str | None = None,
-) -> Session:
+def find_or_create(connection: Connection, name: str, **about: Unpack[NewSession]) -> Session:
     """Find a session by name or id, else create one of that name; concurrent processes get the same one.
 
     Raises:
@@ -215,9 +188,7 @@ def find_or_create(
     """
     # Of two processes, the second finds what the first has begun.
     connection.lock("session names")
-    return find(connection, name) or create(
-        connection, name, agent=agent, model=model, title=title, parent_id=parent_id, directory=directory
-    )
+    return find(connection, name) or create(connection, name, **about)
 
 
 def find(connection: Connection, name_or_id: str) -> Session | None:
@@ -239,10 +210,7 @@ def last_used(connection: Connection, directory: str | None = None) -> Session |
     Args:
         directory: a session that was begun there goes before others; ``None`` for any.
     """
-    if directory is None:
-        row = connection.execute(_LAST_USED).fetchone()
-    else:
-        row = connection.execute(_LAST_USED_IN, {"directory": clean_text(directory)}).fetchone()
+    row = connection.execute(_LAST_USED, {"directory": clean_text(directory or "")}).fetchone()
     return None if row is None else Session(**_values(row))
 
 
@@ -281,24 +249,14 @@ def remove(connection: Connection, session_id: str) -> bool:
     return connection.execute(_DELETE, {"it": clean_text(session_id)}).rowcount > 0
 
 
-def touch(connection: Connection, session_id: str, moment: int | None = None, *, rest: int = 0) -> None:
-    """Mark a session as used.
-
-    Args:
-        moment: when it was used, as it is stored; ``None`` for now.
-        rest: in microseconds; a session that was marked more recently is only locked, as by :func:`hold`.
+def touch(connection: Connection, session_id: str, moment: int | None = None) -> None:
+    """Mark a session as used, at a moment as it is stored; ``None`` for now.
 
     Raises:
         NotFoundError: there is no session of that id.
         SessionBusyError: it is another turn's by now.
     """
-    parameters = {"it": clean_text(session_id), "moment": now() if moment is None else moment}
-    if rest:
-        row = connection.read_locked(_HOLD, parameters).fetchone()
-        is_own = row is not None and connection.token in (None, row[0])
-        if is_own and 0 <= parameters["moment"] - row[1] < rest:
-            return
-    if update_own(connection, _TOUCH, parameters) == 0:
+    if update_own(connection, _TOUCH, {"it": clean_text(session_id), "moment": moment or now()}) == 0:
         raise refusal(connection, session_id)
 
 
@@ -374,10 +332,16 @@ def set_summary(connection: Connection, session_id: str, text: str, until: int) 
     place = {"session": clean_text(session_id), "until": until}
     if connection.execute(_IS_THERE, place).fetchone() is None:
         raise StoreError(f"the session has no message {until} at which a summary could end")
-    for parted in (_OPEN_CALL, _PARTED_CALL):
-        if connection.execute(parted, place).fetchone() is not None:
-            raise StoreError(f"a summary until message {until} would part a tool call from its result")
+    is_open = connection.execute(_OPEN_CALL, place).fetchone() is not None
+    if is_open or has_parted_call(connection, session_id, until + 1):
+        raise StoreError(f"a summary until message {until} would part a tool call from its result")
     connection.execute(_SET_SUMMARY, place | {"text": clean_text(text)})
+
+
+def has_parted_call(connection: Connection, session_id: str, first: int) -> bool:
+    """Return True if the result of a call before a message stands behind the beginning of that message."""
+    place = {"session": clean_text(session_id), "first": first}
+    return connection.execute(_PARTED_CALL, place).fetchone() is not None
 
 
 def _gone(session_id: str) -> NotFoundError:

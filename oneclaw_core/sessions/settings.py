@@ -1,35 +1,39 @@
-"""Settings, and disabled tools and groups.
+"""What the user has set: settings, decisions on permissions, and disabled tools and groups; and the log of permissions.
 
-With the decisions on permissions they are also read without opening the store, see :func:`read_states`. Every version
-of the schema keeps the tables of this module as they are.
+All but the log is also read without opening the store, see :func:`read_states`. Every version of the schema keeps the
+tables of settings and disabled tools as they are.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import SettingsError, UsageError
-from oneclaw_core.sessions.backend import looking_into
-from oneclaw_core.sessions.connection import damaged_value
-from oneclaw_core.sessions.grants import GRANTS_SINCE, read_grants, read_permissions
-from oneclaw_core.sessions.timestamps import now
+from oneclaw_core.sessions.backend import (
+    Backend,
+    Connection,
+    damaged_value,
+    insertion,
+    looking_into,
+    now,
+    to_datetime,
+    to_stored,
+)
+from oneclaw_core.types.permissions import Decision, Grant, PermissionUse
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from oneclaw_core.sessions.backend import Backend
-    from oneclaw_core.sessions.connection import Connection
-    from oneclaw_core.types.permissions import Grant
+    from datetime import datetime
 
 SwitchKind = Literal["tool", "group"]
 
 
 @dataclass(frozen=True, slots=True)
 class ToolStates:
-    """The disabled tools and groups, installed or not."""
+    """The names of disabled tools and groups, installed or not."""
 
     disabled_tools: frozenset[str] = frozenset()
     disabled_groups: frozenset[str] = frozenset()
@@ -44,6 +48,37 @@ _DISABLED = "SELECT kind, name FROM tool_states WHERE NOT enabled"
 _SWITCH = """
     INSERT INTO tool_states (kind, name, enabled) VALUES (:kind, :name, :enabled)
     ON CONFLICT (kind, name) DO UPDATE SET enabled = excluded.enabled"""
+
+# The first version of the schema that has the table; decisions of older ones are permissions and patterns alone.
+GRANTS_SINCE = 10
+# How many entries the log keeps.
+MAX_LOG_ENTRIES = 50_000
+_PRUNED_EVERY = 500
+_MAX_TEXT_CHARACTERS = 4_000
+
+_KEY = ("permission", "pattern", "agent", "task", "directory")
+_COLUMNS = (*_KEY, "decision", "expires_at", "source", "created_at", "last_used_at")
+_THIS = " AND ".join(f"{each} = :{each}" for each in _KEY)
+_GRANTS = f"SELECT {', '.join(_COLUMNS)} FROM grants ORDER BY permission, pattern, id"
+_PERMISSIONS = "SELECT name, decision FROM permissions ORDER BY name"
+# Of two with the same key the newer one holds.
+_SET_GRANT = f"""
+    {insertion("grants", _COLUMNS)}
+    ON CONFLICT ({", ".join(_KEY)}) DO UPDATE SET
+        decision = excluded.decision, expires_at = excluded.expires_at, source = excluded.source,
+        created_at = excluded.created_at, last_used_at = NULL"""
+_REMOVE_GRANTS = "DELETE FROM grants WHERE permission = :permission AND pattern = :pattern"
+_REMOVE_GRANT = f"DELETE FROM grants WHERE {_THIS}"
+_REMOVE_TASK_GRANTS = "DELETE FROM grants WHERE task = :task"
+_RESET_GRANTS = "DELETE FROM grants"
+_USED = f"UPDATE grants SET last_used_at = :moment WHERE {_THIS}"
+# All but the key of the grant.
+_LOG_COLUMNS = tuple(each.name for each in fields(PermissionUse) if each.name != "grant")
+_RECORD = insertion("permission_log", _LOG_COLUMNS)
+_PRUNE = "DELETE FROM permission_log WHERE id <= :id"
+_READ_LOG = f"SELECT {', '.join(_LOG_COLUMNS)} FROM permission_log"
+_LOG = f"{_READ_LOG} ORDER BY id DESC LIMIT :limit"
+_LOG_OF_SESSION = f"{_READ_LOG} WHERE session_id = :session ORDER BY id DESC LIMIT :limit"
 
 
 def read_settings(connection: Connection) -> dict[str, Any]:
@@ -101,10 +136,9 @@ def change_setting(connection: Connection, key: str, change: Callable[[Any], Any
 
 def read_tool_states(connection: Connection) -> ToolStates:
     """Read the disabled tools and groups."""
-    disabled: dict[str, set[str]] = {"tool": set(), "group": set()}
-    for kind, name in connection.execute(_DISABLED).fetchall():
-        disabled.setdefault(kind, set()).add(name)
-    return ToolStates(frozenset(disabled["tool"]), frozenset(disabled["group"]))
+    disabled = connection.execute(_DISABLED).fetchall()
+    tools, groups = (frozenset(name for kind, name in disabled if kind == each) for each in ("tool", "group"))
+    return ToolStates(tools, groups)
 
 
 def set_tool_enabled(connection: Connection, kind: SwitchKind, name: str, enabled: bool) -> None:
@@ -118,21 +152,130 @@ def set_tool_enabled(connection: Connection, kind: SwitchKind, name: str, enable
     connection.execute(_SWITCH, {"kind": kind, "name": clean_text(name), "enabled": enabled})
 
 
+def read_grants(connection: Connection) -> tuple[Grant, ...]:
+    """Read what the user decided, by permission and pattern, without what only a newer version understands."""
+    rows = connection.execute(_GRANTS).fetchall()
+    return tuple(_grant(row) for row in rows if row[5] in set(Decision))
+
+
+def read_permissions(connection: Connection) -> tuple[Grant, ...]:
+    """Read what the user decided from a database of a version before :data:`GRANTS_SINCE`."""
+    rows = connection.execute(_PERMISSIONS).fetchall()
+    splits = ((name.partition(":"), decision) for name, decision in rows if decision in set(Decision))
+    return tuple(
+        Grant(permission, pattern or None, Decision(decision), source="version 0.1")
+        for (permission, _, pattern), decision in splits
+    )
+
+
+def set_grant(connection: Connection, grant: Grant) -> None:
+    """Store a decision; it takes the place of one on the same permission, pattern, agent, task and directory."""
+    expires_at = to_stored(grant.until) if grant.until is not None else None
+    connection.execute(
+        _SET_GRANT,
+        {
+            **_key(grant.key),
+            "decision": str(grant.decision),
+            "expires_at": expires_at,
+            "source": grant.source,
+            "created_at": now(),
+            "last_used_at": None,
+        },
+    )
+
+
+def remove_grants(connection: Connection, permission: str, pattern: str | None = None) -> int:
+    """Remove and count the decisions on a permission as a whole, or on one pattern of it, for whomever they hold."""
+    return connection.execute(
+        _REMOVE_GRANTS, {"permission": clean_text(permission), "pattern": clean_text(pattern or "")}
+    ).rowcount
+
+
+def remove_grant(connection: Connection, grant: Grant) -> bool:
+    """Remove one decision; return False if it is gone."""
+    return bool(connection.execute(_REMOVE_GRANT, _key(grant.key)).rowcount)
+
+
+def remove_task_grants(connection: Connection, task: str) -> int:
+    """Remove and count the decisions for a scheduled task, given its id."""
+    return connection.execute(_REMOVE_TASK_GRANTS, {"task": clean_text(task)}).rowcount
+
+
+def reset_grants(connection: Connection) -> int:
+    """Remove and count all decisions."""
+    return connection.execute(_RESET_GRANTS).rowcount
+
+
+def record_use(connection: Connection, use: PermissionUse) -> None:
+    """Add an entry to the log, and note with the grant that it was used. The log keeps the newest entries."""
+    moment = now()
+    row = {name: getattr(use, name) for name in _LOG_COLUMNS}
+    texts = {name: clean_text(text)[:_MAX_TEXT_CHARACTERS] for name, text in row.items() if isinstance(text, str)}
+    number = connection.insert_numbered(_RECORD, {**row, **texts, "at": moment}, "id")
+    if use.grant is not None:
+        connection.execute(_USED, {**_key(use.grant), "moment": moment})
+    if number > MAX_LOG_ENTRIES and number % _PRUNED_EVERY == 0:
+        connection.execute(_PRUNE, {"id": number - MAX_LOG_ENTRIES})
+
+
+def record_known_use(connection: Connection, use: PermissionUse, known: tuple[Grant, ...]) -> bool:
+    """Record a use that was granted by what was known; return False, and record nothing, if that has changed."""
+    if read_grants(connection) != known:
+        return False
+    record_use(connection, use)
+    return True
+
+
+def read_log(connection: Connection, limit: int, session_id: str | None = None) -> list[PermissionUse]:
+    """Read the newest entries of the log, the newest first.
+
+    Args:
+        limit: how many at most.
+        session_id: of which session; ``None`` for all.
+    """
+    place = {"limit": limit, "session": session_id}
+    rows = connection.execute(_LOG if session_id is None else _LOG_OF_SESSION, place).fetchall()
+    found = (dict(zip(_LOG_COLUMNS, row, strict=True)) for row in rows)
+    return [
+        PermissionUse(
+            **it | {"detail": it["detail"] or "", "is_granted": bool(it["is_granted"]), "at": to_datetime(it["at"])}
+        )
+        for it in found
+    ]
+
+
+def _grant(row: tuple[Any, ...]) -> Grant:
+    it = dict(zip(_COLUMNS, row, strict=True))
+    return Grant(
+        it["permission"],
+        decision=Decision(it["decision"]),
+        source=it["source"],
+        until=_moment(it["expires_at"]),
+        created_at=_moment(it["created_at"]),
+        last_used_at=_moment(it["last_used_at"]),
+        **{each: it[each] or None for each in _KEY[1:]},
+    )
+
+
+def _moment(stored: int | None) -> datetime | None:
+    return to_datetime(stored) if stored is not None else None
+
+
+def _key(key: tuple[str, str | None, str | None, str | None, str | None]) -> dict[str, str]:
+    return {name: clean_text(value or "") for name, value in zip(_KEY, key, strict=True)}
+
+
 @dataclass(frozen=True, slots=True)
-class UserStates:
+class UserStates(ToolStates):
     """The settings of the user; all empty for a new home.
 
     Attributes:
         settings: values by their keys.
         grants: decisions on permissions.
-        disabled_tools: names of disabled tools, installed or not.
-        disabled_groups: names of disabled groups.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     grants: tuple[Grant, ...] = ()
-    disabled_tools: frozenset[str] = frozenset()
-    disabled_groups: frozenset[str] = frozenset()
 
 
 def read_states(backend: Backend) -> UserStates:
@@ -160,12 +303,7 @@ def read_user_states(
 ) -> UserStates:
     """Read all that the user has set."""
     tools = read_tool_states(connection)
-    return UserStates(
-        settings=read_settings(connection),
-        grants=decided(connection),
-        disabled_tools=tools.disabled_tools,
-        disabled_groups=tools.disabled_groups,
-    )
+    return UserStates(tools.disabled_tools, tools.disabled_groups, read_settings(connection), decided(connection))
 
 
 def _check_texts(states: UserStates) -> None:

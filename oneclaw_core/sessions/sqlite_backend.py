@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import StoreDamagedError, StoreError
-from oneclaw_core.sessions.backend import SCHEMA_VERSION, Backend, Inspection
-from oneclaw_core.sessions.connection import value_of
+from oneclaw_core.sessions import sqlite_files
+from oneclaw_core.sessions.backend import SCHEMA_VERSION, Backend, Connection, Inspection, value_of
+from oneclaw_core.sessions.locks import FileLocks
 from oneclaw_core.sessions.sqlite_connection import (
     BUSY_SECONDS,
     DRIVER_ERRORS,
@@ -21,13 +22,10 @@ from oneclaw_core.sessions.sqlite_connection import (
     explain,
     has_invalid_values,
 )
-from oneclaw_core.sessions.sqlite_files import exclusive, is_there, new_file, private_copy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from oneclaw_core.sessions.connection import Connection
-    from oneclaw_core.sessions.locks import SessionLocks
     from oneclaw_core.sessions.schema import Table
 
 # Stands in the file's header, where file(1) and sqlite3 find it: "OClw".
@@ -65,12 +63,6 @@ def path_of(url: str) -> Path:
     raise StoreError(f"{what}: write sqlite:///PATH, or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE")
 
 
-def migrate_sqlite_file(path: Path) -> None:
-    """Bring a file that no other program uses to the current schema, with all tables if it has none."""
-    with closing(SqliteConnection(path, BUSY_SECONDS)) as connection:
-        SqliteBackend(path).bring_up_to_date(connection)
-
-
 class SqliteBackend(Backend):
     """A SQLite file.
 
@@ -92,16 +84,13 @@ class SqliteBackend(Backend):
         self._busy_seconds = BUSY_SECONDS if busy_seconds is None else busy_seconds
         self._prefix = prefix
 
-    def connect(self) -> Connection:
+    def connect(self) -> SqliteConnection:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        return self._connect(self._busy_seconds)
-
-    def _connect(self, busy_seconds: float) -> Connection:
         if self._prefix is None:
-            return SqliteConnection(self.path, busy_seconds)
-        return ConfinedSqliteConnection(self.path, busy_seconds, self._prefix)
+            return SqliteConnection(self.path, self._busy_seconds)
+        return ConfinedSqliteConnection(self.path, self._busy_seconds, self._prefix)
 
-    def connect_read_only(self) -> Connection:
+    def connect_read_only(self) -> SqliteConnection:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
         try:
             connection = SqliteConnection(self.path, self._busy_seconds, is_read_only=True)
@@ -111,13 +100,13 @@ class SqliteBackend(Backend):
             return self._connect_unwritable()
         return connection
 
-    def _connect_unwritable(self) -> Connection:
+    def _connect_unwritable(self) -> SqliteConnection:
         """Connect where SQLite cannot make the files that it needs beside the database."""
         log = self.path.with_name(f"{self.path.name}-wal")
         if not log.exists() or not log.stat().st_size:
             return SqliteConnection(self.path, self._busy_seconds, is_read_only=True, is_immutable=True)
         # Recent transactions are in the log alone: they are added to a copy.
-        with private_copy(self.path) as copy:
+        with sqlite_files.private_copy(self.path) as copy:
             merged = SqliteConnection(copy, self._busy_seconds)
             with closing(merged):
                 merged.execute("PRAGMA journal_mode = DELETE")
@@ -126,7 +115,7 @@ class SqliteBackend(Backend):
 
     def exists(self) -> bool:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        return is_there(self.path)
+        return sqlite_files.is_there(self.path)
 
     def prepare(self) -> Connection:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
@@ -135,18 +124,16 @@ class SqliteBackend(Backend):
             if self._is_current(connection):
                 return connection
             connection.close()
-        with exclusive(self.path):
+        with sqlite_files.exclusive(self.path):
             # Another process may have made it meanwhile.
             if not self.exists():
-                with new_file(self.path) as temporary:
+                with sqlite_files.new_file(self.path) as temporary:
                     SqliteBackend(temporary, self._busy_seconds)._migrated().close()
             return self._migrated()
 
     def keep_before_migration(self, version: int, newest: int, plugin: str | None = None) -> None:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        from oneclaw_core.sessions.snapshots import snapshot_before_migration
-
-        snapshot_before_migration(self.path, version, newest, plugin)
+        sqlite_files.snapshot_before_migration(self.path, version, newest, plugin)
 
     def _is_current(self, connection: Connection) -> bool:
         """Return True for the current schema and a write-ahead log; close the connection on an error."""
@@ -186,17 +173,13 @@ class SqliteBackend(Backend):
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
-    def session_locks(self, directory: Path) -> SessionLocks:
+    def session_locks(self, directory: Path) -> FileLocks:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        from oneclaw_core.sessions.locks import FileLocks  # imported for turns alone
-
         return FileLocks(directory)
 
     def hold_open(self, directory: Path) -> Callable[[], None]:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        from oneclaw_core.sessions.open_databases import hold_open
-
-        return hold_open(self.path, directory)
+        return sqlite_files.hold_open(self.path, directory)
 
     def explain(self, error: BaseException | None) -> StoreError:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""

@@ -9,18 +9,26 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ConstraintError, StoreDamagedError, StoreError, StoreUnavailableError
-from oneclaw_core.sessions.backend import foreign_table, invalid_statement
-from oneclaw_core.sessions.connection import NO_PARAMETERS, ColumnType, Connection, Cursor, Dialect, damaged_value
+from oneclaw_core.sessions.backend import (
+    NO_PARAMETERS,
+    ColumnType,
+    Connection,
+    Dialect,
+    damaged_value,
+    foreign_table,
+    invalid_statement,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from oneclaw_core.sessions.connection import SearchIndex
+    from oneclaw_core.sessions.backend import SearchIndex
     from oneclaw_core.sessions.schema import Column, Table
 
 # How long to wait for other connections that write, by default.
@@ -34,38 +42,17 @@ DRIVER_ERRORS: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
 # The smallest file that SQLite creates beside a database.
 _SHARED_MEMORY_BYTES = 32 * 1024
 
+
+def _actions(names: str) -> frozenset[int]:
+    return frozenset(getattr(sqlite3, f"SQLITE_{name}") for name in names.split())
+
+
 # Actions whose first argument is the name of what they are about.
-_OF_A_TABLE = frozenset(
-    {
-        sqlite3.SQLITE_CREATE_TABLE,
-        sqlite3.SQLITE_CREATE_VIEW,
-        sqlite3.SQLITE_DELETE,
-        sqlite3.SQLITE_DROP_TABLE,
-        sqlite3.SQLITE_DROP_VIEW,
-        sqlite3.SQLITE_INSERT,
-        sqlite3.SQLITE_READ,
-        sqlite3.SQLITE_REINDEX,
-        sqlite3.SQLITE_UPDATE,
-    }
-)
+_OF_A_TABLE = _actions("CREATE_TABLE CREATE_VIEW DELETE DROP_TABLE DROP_VIEW INSERT READ REINDEX UPDATE")
 # Actions with two names: of an index or a trigger, and of its table.
-_OF_TWO = frozenset(
-    {
-        sqlite3.SQLITE_CREATE_INDEX,
-        sqlite3.SQLITE_CREATE_TRIGGER,
-        sqlite3.SQLITE_DROP_INDEX,
-        sqlite3.SQLITE_DROP_TRIGGER,
-    }
-)
-_HARMLESS = frozenset(
-    {
-        sqlite3.SQLITE_FUNCTION,
-        sqlite3.SQLITE_RECURSIVE,
-        sqlite3.SQLITE_SELECT,
-        # Those of the store itself; a StorageConnection refuses a plugin's.
-        sqlite3.SQLITE_TRANSACTION,
-    }
-)
+_OF_TWO = _actions("CREATE_INDEX CREATE_TRIGGER DROP_INDEX DROP_TRIGGER")
+# The transactions are those of the store itself; a StorageConnection refuses a plugin's.
+_HARMLESS = _actions("FUNCTION RECURSIVE SELECT TRANSACTION")
 # What the store sets for a transaction, and what SQLite itself runs to add a column.
 _CACHE_KILOBYTES = 512
 _PRAGMAS = frozenset({"query_only", "quick_check"})
@@ -73,6 +60,8 @@ _PRAGMAS = frozenset({"query_only", "quick_check"})
 # refuses statements that name them.
 _SHARED = frozenset({"sqlite_master", "sqlite_sequence", "sqlite_temp_master", "pragma_quick_check", "plugin_schemas"})
 
+# How SQLite stores the values of a type, if not as an integer.
+_STORED_AS = {ColumnType.FLOAT: "'real', 'integer'", ColumnType.BYTES: "'blob'", ColumnType.TEXT: "'text'"}
 
 SQLITE = Dialect(
     "sqlite",
@@ -141,55 +130,30 @@ class SqliteConnection(Connection):
             self.driver.close()
             raise
 
-    def execute(self, sql: str, parameters: Mapping[str, Any] = NO_PARAMETERS) -> Cursor:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
-        try:
-            return self.driver.execute(sql, parameters)
-        except sqlite3.DatabaseError as error:
-            self._raise_explained(error)
-            raise
+    def execute(self, sql: str, parameters: Mapping[str, Any] = NO_PARAMETERS) -> sqlite3.Cursor:
+        """See :class:`~oneclaw_core.sessions.backend.Connection`."""
+        return self._run(self.driver.execute, sql, parameters)
 
     def execute_many(self, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
-        try:
-            self.driver.executemany(sql, rows)
-        except sqlite3.DatabaseError as error:
-            self._raise_explained(error)
-            raise
+        """See :class:`~oneclaw_core.sessions.backend.Connection`."""
+        self._run(self.driver.executemany, sql, rows)
 
     def insert_numbered(self, sql: str, parameters: Mapping[str, Any], column: str) -> int:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
-        try:
-            number = self.driver.execute(sql, parameters).lastrowid
-        except sqlite3.DatabaseError as error:
-            self._raise_explained(error)
-            raise
+        """See :class:`~oneclaw_core.sessions.backend.Connection`."""
+        number = self.execute(sql, parameters).lastrowid
         assert number is not None, sql
         return number
 
-    def stream(self, sql: str, size: int) -> Generator[list[Any]]:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
-        cursor = self.driver.execute(sql)
+    def _run(self, method: Callable[..., sqlite3.Cursor], sql: str, parameters: object) -> sqlite3.Cursor:
         try:
-            while rows := cursor.fetchmany(size):
-                yield rows
-        finally:
-            cursor.close()
-
-    def read_locked(self, sql: str, parameters: Mapping[str, Any]) -> Cursor:
-        """Run a query: a transaction that writes is the only one."""
-        return self.driver.execute(sql, parameters)
-
-    def lock(self, topic: str) -> None:
-        """Do nothing: a transaction that writes is the only one."""
-
-    def try_lock(self, topic: str) -> bool:
-        """Return True: a transaction that writes is the only one."""
-        return True
+            return method(sql, parameters)
+        except sqlite3.DatabaseError as error:
+            self._raise_explained(error)
+            raise
 
     @property
     def search_index(self) -> SearchIndex:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
+        """See :class:`~oneclaw_core.sessions.backend.Connection`."""
         from oneclaw_core.sessions.sqlite_search import SqliteSearchIndex
 
         return SqliteSearchIndex(self)
@@ -199,18 +163,25 @@ class SqliteConnection(Connection):
         self.driver.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     def commit(self) -> None:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
+        """See :class:`~oneclaw_core.sessions.backend.Connection`."""
         self.driver.execute("COMMIT")
 
     def rollback(self) -> None:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
+        """See :class:`~oneclaw_core.sessions.backend.Connection`."""
         # SQLite may have rolled back already, as when the disk is full.
         if self.driver.in_transaction:
             self.driver.execute("ROLLBACK")
 
     def close(self) -> None:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`."""
+        """See :class:`~oneclaw_core.sessions.backend.Connection`."""
         self.driver.close()
+
+    def copy_to(self, file: Path) -> None:
+        """Copy the database into an empty file, while it may be used."""
+        with closing(SqliteConnection(file, BUSY_SECONDS)) as copy:
+            self.driver.backup(copy.driver)
+            # One file, which can be moved and read anywhere.
+            copy.execute("PRAGMA journal_mode = DELETE")
 
     def _raise_explained(self, error: sqlite3.DatabaseError) -> None:
         """Raise an error of ours instead of the driver's, if there is one for it."""
@@ -232,7 +203,7 @@ class ConfinedSqliteConnection(SqliteConnection):
         self.driver.set_authorizer(self._authorize)
 
     def begin(self, *, writes: bool) -> None:
-        """See :class:`~oneclaw_core.sessions.connection.Connection`; what only reads cannot write by mistake."""
+        """See :class:`~oneclaw_core.sessions.backend.Connection`; what only reads cannot write by mistake."""
         self.driver.execute(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
         super().begin(writes=writes)
 
@@ -241,22 +212,14 @@ class ConfinedSqliteConnection(SqliteConnection):
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_READ and not second and self._is_of_the_statement(first or ""):
             return sqlite3.SQLITE_OK
-        names = (
-            [first]
-            if action in _OF_A_TABLE
-            else [first, second]
-            if action in _OF_TWO
-            else [second]
-            if action == sqlite3.SQLITE_ALTER_TABLE
-            else []
-        )
-        if names and all(self._is_own(name) for name in names):
+        names = [first] if action in _OF_A_TABLE else [first, second] if action in _OF_TWO else []
+        if action == sqlite3.SQLITE_ALTER_TABLE:
+            names = [second]
+        foreign = [name for name in names if not self._is_own(name)]
+        if names and not foreign:
             return sqlite3.SQLITE_OK
-        self._refused = next((name for name in names if name and not self._is_own(name)), first or "this")
+        self._refused = next(filter(None, foreign), first or "this")
         return sqlite3.SQLITE_DENY
-
-    def _is_reading(self) -> bool:
-        return bool(self.driver.execute("PRAGMA query_only").fetchone()[0])
 
     def _is_of_the_statement(self, name: str) -> bool:
         """Return True for the name of a WITH clause, which SQLite also reports if no column of it is read."""
@@ -270,7 +233,7 @@ class ConfinedSqliteConnection(SqliteConnection):
     def _raise_explained(self, error: sqlite3.DatabaseError) -> None:
         super()._raise_explained(error)
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)  # the driver's own errors have none
-        if code & 0xFF == sqlite3.SQLITE_READONLY and self._is_reading():
+        if code & 0xFF == sqlite3.SQLITE_READONLY and self.driver.execute("PRAGMA query_only").fetchone()[0]:
             raise StoreError("a function that reads cannot write: call PluginTables.write with it") from error
         if self._refused:
             refused, self._refused = self._refused, ""
@@ -365,13 +328,5 @@ def _table_has_invalid_values(connection: Connection, table: Table) -> bool:
 
 
 def _fault(column: Column) -> str:
-    match column.type:
-        case ColumnType.INTEGER | ColumnType.BIG_INTEGER | ColumnType.ROW_NUMBER | ColumnType.BOOLEAN:
-            kinds = "'integer'"
-        case ColumnType.FLOAT:
-            kinds = "'real', 'integer'"
-        case ColumnType.BYTES:
-            kinds = "'blob'"
-        case ColumnType.TEXT:
-            kinds = "'text'"
+    kinds = _STORED_AS.get(column.type, "'integer'")
     return f"""typeof("{column.name}") NOT IN ({kinds}{"" if column.is_required else ", 'null'"})"""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.sessions.connection import SearchIndex, value_of
+from oneclaw_core.sessions.backend import SearchIndex, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,17 +75,17 @@ class SqliteSearchIndex(SearchIndex):
         ORDER BY f.rowid DESC LIMIT :limit"""
 
     def create_tables(self) -> None:
-        """See :class:`~oneclaw_core.sessions.connection.SearchIndex`."""
+        """See :class:`~oneclaw_core.sessions.backend.SearchIndex`."""
         for statement in _TABLES:
             self.connection.execute(statement)
         self.connection.execute("INSERT INTO search_state (indexed_until) VALUES (0)")
 
     def is_current(self) -> bool:
-        """See :class:`~oneclaw_core.sessions.connection.SearchIndex`."""
+        """See :class:`~oneclaw_core.sessions.backend.SearchIndex`."""
         return bool(value_of(self.connection.execute(_IS_CURRENT)))
 
     def index_new(self) -> None:
-        """See :class:`~oneclaw_core.sessions.connection.SearchIndex`."""
+        """See :class:`~oneclaw_core.sessions.backend.SearchIndex`."""
         until = start = value_of(self.connection.execute(_STATE))
         while rows := self._page(_NEW_MESSAGES, {"after": until}):
             self.connection.execute_many(_ADD_MESSAGE, _message_entries(rows))
@@ -103,7 +103,7 @@ class SqliteSearchIndex(SearchIndex):
         self.index_new()
 
     def forget_session(self, session_id: str) -> None:
-        """See :class:`~oneclaw_core.sessions.connection.SearchIndex`."""
+        """See :class:`~oneclaw_core.sessions.backend.SearchIndex`."""
         after = 0
         while rows := self._page(_INDEXED_MESSAGES, {"session": session_id, "after": after}):
             self.connection.execute_many(_REMOVE_MESSAGE, _message_entries(rows))
@@ -112,16 +112,16 @@ class SqliteSearchIndex(SearchIndex):
         self.connection.execute_many(_REMOVE_SESSION, [_session_entry(*each) for each in sessions])
 
     def forget_heading(self, session_id: str) -> None:
-        """See :class:`~oneclaw_core.sessions.connection.SearchIndex`."""
+        """See :class:`~oneclaw_core.sessions.backend.SearchIndex`."""
         rows = self.connection.execute(_INDEXED_HEADING, {"session": session_id}).fetchall()
         self.connection.execute_many(_REMOVE_SESSION, [_session_entry(*each) for each in rows])
 
     def all_of(self, terms: Iterable[str]) -> str:
-        """See :class:`~oneclaw_core.sessions.connection.SearchIndex`."""
+        """See :class:`~oneclaw_core.sessions.backend.SearchIndex`."""
         return " AND ".join(map(_quoted, dict.fromkeys(terms)))
 
     def any_of(self, terms: Iterable[str]) -> str:
-        """See :class:`~oneclaw_core.sessions.connection.SearchIndex`."""
+        """See :class:`~oneclaw_core.sessions.backend.SearchIndex`."""
         return " OR ".join(map(_quoted, dict.fromkeys(terms)))
 
     def prepare_search(self) -> None:

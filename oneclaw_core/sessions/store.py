@@ -9,35 +9,23 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from oneclaw_core.errors import SessionBusyError, StoreError
-from oneclaw_core.sessions import agents as stored_agents
-from oneclaw_core.sessions import branches, endings, scripts
-from oneclaw_core.sessions import grants as stored_grants
+from oneclaw_core.sessions import agents, branches, plugin_storage, provenance, scripts, search, sessions, turns, usage
 from oneclaw_core.sessions import messages as stored_messages
-from oneclaw_core.sessions import provenance as stored_provenance
-from oneclaw_core.sessions import search as stored_search
-from oneclaw_core.sessions import sessions as stored_sessions
 from oneclaw_core.sessions import settings as stored_settings
-from oneclaw_core.sessions import turns as stored_turns
-from oneclaw_core.sessions import usage as stored_usage
 from oneclaw_core.sessions.database import Database
 from oneclaw_core.sessions.locks import fenced
+from oneclaw_core.sessions.plugin_storage import PluginContent, PluginDatabases, PluginStorage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-    from datetime import datetime, tzinfo
     from pathlib import Path
-    from types import TracebackType
     from typing import Self
 
     from oneclaw_core.search.words import Query
-    from oneclaw_core.sessions.backend import Backend
-    from oneclaw_core.sessions.connection import Connection
-    from oneclaw_core.sessions.plugin_storage import PluginContent, PluginStorage
-    from oneclaw_core.sessions.plugin_tables import PluginDatabases
+    from oneclaw_core.sessions.backend import Backend, Connection
     from oneclaw_core.sessions.search import Found, SearchRange
     from oneclaw_core.sessions.settings import UserStates
     from oneclaw_core.sessions.usage import UsageRecord
-    from oneclaw_core.sessions.usage_report import UsageGrouping, UsageRow, UsageTotals
     from oneclaw_core.types.messages import Message
 
 _log = logging.getLogger("oneclaw.store")
@@ -103,7 +91,7 @@ class Store:
     def __init__(self, database: Database, lock_directory: Path) -> None:
         self._database = database
         self._locks = database.backend.session_locks(lock_directory)
-        self._plugin_databases: PluginDatabases | None = None
+        self._plugin_databases = PluginDatabases(database.backend)
         # By session, the tokens of the locks that this process holds.
         self._tokens: dict[str, int] = {}
 
@@ -132,45 +120,42 @@ class Store:
     async def close(self) -> None:
         """Wait for open transactions, then close the database; closing it again does nothing."""
         await self._database.close()
-        if self._plugin_databases is not None:
-            await self._plugin_databases.close()
+        await self._plugin_databases.close()
         await self._locks.close()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     # Turns
 
-    turn_setup = _reads(stored_turns.read_setup)
-    load_turn = _reads(stored_turns.load)
-    resume_turn = _writes_own(stored_turns.resume)
-    begin_turn = _writes_own(stored_turns.begin)
-    begin_session_with_turn = _writes_own(stored_turns.begin_session)
-    request_stop = _writes(stored_turns.request_stop)
-    stop_requests = _reads(stored_turns.stop_requests)
-    withdraw_stop = _writes(stored_turns.withdraw_stop)
+    turn_setup = _reads(turns.read_setup)
+    load_turn = _reads(turns.load)
+    resume_turn = _writes_own(turns.resume)
+    begin_turn = _writes_own(turns.begin)
+    begin_session_with_turn = _writes_own(turns.begin_session)
+    request_stop = _writes(turns.request_stop)
+    stop_requests = _reads(turns.stop_requests)
+    withdraw_stop = _writes(turns.withdraw_stop)
 
     # Sessions
 
-    create_session = _writes(stored_sessions.create)
-    find_or_create_session = _writes(stored_sessions.find_or_create)
-    find_session = _reads(stored_sessions.find)
-    last_used_session = _reads(stored_sessions.last_used)
-    list_sessions = _reads(stored_sessions.summaries)
-    rename_session = _writes(stored_sessions.rename)
+    create_session = _writes(sessions.create)
+    find_or_create_session = _writes(sessions.find_or_create)
+    find_session = _reads(sessions.find)
+    last_used_session = _reads(sessions.last_used)
+    list_sessions = _reads(sessions.summaries)
+    rename_session = _writes(sessions.rename)
     branch_session = _writes(branches.branch)
-    delete_session = _writes_own(stored_sessions.remove)
-    set_summary = _writes_own(stored_sessions.set_summary)
-    kept_sections = _reads(stored_sessions.kept_sections)
-    keep_sections = _writes_own(stored_sessions.keep_sections)
-    end_history = _writes_own(endings.end_history)
-    restore_history = _writes_own(endings.restore_history)
-    ended_parts = _reads(endings.ended_parts)
+    delete_session = _writes_own(sessions.remove)
+    set_summary = _writes_own(sessions.set_summary)
+    kept_sections = _reads(sessions.kept_sections)
+    keep_sections = _writes_own(sessions.keep_sections)
+    end_history = _writes_own(branches.end_history)
+    restore_history = _writes_own(branches.restore_history)
+    ended_parts = _reads(branches.ended_parts)
 
     @asynccontextmanager
     async def session_lock(self, session_id: str, wait_seconds: float) -> AsyncIterator[None]:
@@ -184,7 +169,7 @@ class Store:
             NotFoundError: that is not a session's id.
             StoreError: the lock cannot be used.
         """
-        stored_sessions.check_id(session_id)
+        sessions.check_id(session_id)
         held = await self._locks.acquire(session_id, wait_seconds)
         if held is None:
             session = await self.find_session(session_id)
@@ -210,7 +195,7 @@ class Store:
     kept_result = _reads(stored_messages.kept_result)
     finish_calls = _writes_own(stored_messages.finish_calls)
     mark_not_sent = _writes_own(stored_messages.mark_not_sent)
-    _store_answer = _writes_own(stored_turns.store_answer)
+    _store_answer = _writes_own(turns.store_answer)
 
     # Scripts
 
@@ -244,7 +229,7 @@ class Store:
         """Find messages and titles that may match a query, see :func:`oneclaw_core.sessions.search.find`."""
         if not await self._database.read(lambda it: it.search_index.is_current()):
             await self._index_new()
-        return await self._database.read(stored_search.find, query, where, wants_all=wants_all)
+        return await self._database.read(search.find, query, where, wants_all=wants_all)
 
     async def _index_new(self) -> None:
         if not self._database.is_read_only:
@@ -260,11 +245,11 @@ class Store:
 
     # Agents
 
-    list_agents = _reads(stored_agents.listed)
-    find_agent = _reads(stored_agents.find_any)
-    create_agent = _writes(stored_agents.create)
-    change_agent = _writes(stored_agents.change)
-    delete_agent = _writes(stored_agents.remove)
+    list_agents = _reads(agents.listed)
+    find_agent = _reads(agents.find_any)
+    create_agent = _writes(agents.create)
+    change_agent = _writes(agents.change)
+    delete_agent = _writes(agents.remove)
 
     # Settings, permissions and disabled tools
 
@@ -273,70 +258,42 @@ class Store:
     set_setting = _writes(stored_settings.set_setting)
     change_setting = _writes(stored_settings.change_setting)
     remove_setting = _writes(stored_settings.remove_setting)
-    grants = _reads(stored_grants.read_grants)
-    set_grant = _writes(stored_grants.set_grant)
-    remove_grants = _writes(stored_grants.remove_grants)
-    remove_grant = _writes(stored_grants.remove_grant)
-    remove_task_grants = _writes(stored_grants.remove_task_grants)
-    reset_grants = _writes(stored_grants.reset_grants)
-    record_permission_use = _writes(stored_grants.record_use)
-    record_known_permission_use = _writes(stored_grants.record_known_use)
-    permission_log = _reads(stored_grants.read_log)
+    grants = _reads(stored_settings.read_grants)
+    set_grant = _writes(stored_settings.set_grant)
+    remove_grants = _writes(stored_settings.remove_grants)
+    remove_grant = _writes(stored_settings.remove_grant)
+    remove_task_grants = _writes(stored_settings.remove_task_grants)
+    reset_grants = _writes(stored_settings.reset_grants)
+    record_permission_use = _writes(stored_settings.record_use)
+    record_known_permission_use = _writes(stored_settings.record_known_use)
+    permission_log = _reads(stored_settings.read_log)
     tool_states = _reads(stored_settings.read_tool_states)
     set_tool_enabled = _writes(stored_settings.set_tool_enabled)
 
     # Provenance
 
-    link_sources = _reads(stored_provenance.link_sources)
-    session_marks = _reads(stored_provenance.session_marks)
-    file_marks = _reads(stored_provenance.file_marks)
-    record_written = _writes(stored_provenance.record_written)
+    link_sources = _reads(provenance.link_sources)
+    session_marks = _reads(provenance.session_marks)
+    file_marks = _reads(provenance.file_marks)
+    record_written = _writes(provenance.record_written)
 
     # Usage
 
-    record_usage = _writes(stored_usage.record)
-    spent_since = _reads(stored_usage.spent_since)
-
-    async def usage_totals(
-        self, session_id: str | None = None, *, since: datetime | None = None, until: datetime | None = None
-    ) -> UsageTotals:
-        """Sum up the usage of requests, see :func:`oneclaw_core.sessions.usage_report.totals`."""
-        from oneclaw_core.sessions import usage_report
-
-        return await self._database.read(usage_report.totals, session_id, since, until)
-
-    async def usage_by(
-        self,
-        grouping: UsageGrouping,
-        *,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        time_zone: tzinfo | None = None,
-    ) -> list[UsageRow]:
-        """Sum up the usage of requests by a grouping, see :func:`oneclaw_core.sessions.usage_report.rows`."""
-        from oneclaw_core.sessions import usage_report
-
-        return await self._database.read(usage_report.rows, grouping, since, until, time_zone)
+    record_usage = _writes(usage.record)
+    spent_since = _reads(usage.spent_since)
+    usage_totals = _reads(usage.totals)
+    usage_by = _reads(usage.rows)
 
     # Plugins
 
     def plugin_storage(self, plugin: str) -> PluginStorage:
         """Return the storage of a plugin by its name."""
-        from oneclaw_core.sessions.plugin_storage import PluginStorage
-        from oneclaw_core.sessions.plugin_tables import PluginDatabases
-
-        if self._plugin_databases is None:
-            self._plugin_databases = PluginDatabases(self._database.backend)
         return PluginStorage(self._database, self._plugin_databases, plugin)
 
     async def plugin_content(self, plugin: str) -> PluginContent:
         """Count and list what a plugin has stored."""
-        from oneclaw_core.sessions import plugin_storage
-
         return await self._database.read(plugin_storage.content, self._database.backend, plugin)
 
     async def forget_plugin(self, plugin: str) -> PluginContent:
         """Remove everything that a plugin has stored: values, tables and the version of its tables."""
-        from oneclaw_core.sessions import plugin_storage
-
         return await self._database.write(plugin_storage.forget, self._database.backend, plugin)

@@ -6,21 +6,21 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.sessions import agents, grants, messages, scripts, sessions, settings, usage
-from oneclaw_core.types.messages import MessageType
-from oneclaw_core.types.provenance import marks_of_text
+from oneclaw_core.sessions import agents, messages, scripts, sessions, settings, usage
+from oneclaw_core.types.messages import Message, MessageType
+from oneclaw_core.types.provenance import Mark, marks_of_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneclaw_core.sessions.connection import Connection
-    from oneclaw_core.sessions.sessions import Session
+    from typing_extensions import Unpack
+
+    from oneclaw_core.sessions.backend import Connection
+    from oneclaw_core.sessions.sessions import NewSession, Session
     from oneclaw_core.sessions.settings import ToolStates, UserStates
     from oneclaw_core.sessions.usage import UsageRecord
     from oneclaw_core.types.agents import Agent
-    from oneclaw_core.types.messages import Message
     from oneclaw_core.types.permissions import Grant
-    from oneclaw_core.types.provenance import Mark
 
 _STOP_SETTING = "stop:"
 _STOP_REQUESTS = f"SELECT key, value FROM settings WHERE substr(key, 1, {len(_STOP_SETTING)}) = '{_STOP_SETTING}'"
@@ -95,7 +95,19 @@ def load(connection: Connection, session_id: str, max_characters: int | None) ->
         max_characters: the limit of all texts, arguments and shown parts of results in the history; ``None`` for no
             limit.
     """
-    return _turn_start(connection, session_id, messages.pending_calls(connection, session_id), max_characters)
+    summary, until, marks = sessions.read_summary(connection, session_id)
+    pending = messages.pending_calls(connection, session_id)
+    return TurnStart(
+        history=messages.newest_turns(connection, session_id, pending, max_characters, until),
+        group_loads=tuple(messages.group_loads(connection, session_id)),
+        pending_calls=tuple(pending),
+        grants=settings.read_grants(connection),
+        tool_states=settings.read_tool_states(connection),
+        summary=summary,
+        summary_until=until,
+        last_input_tokens=usage.last_input_tokens(connection, session_id),
+        marks=marks_of_text(marks) if marks else (),
+    )
 
 
 def resume(
@@ -149,7 +161,7 @@ def begin(
     answers = [replace(interrupted, tool_call_id=it.tool_call_id, tool_name=it.tool_name) for it in pending]
     answers = scripts.cut_off(connection, session_id, answers)
     messages.append(connection, session_id, [*answers, message])
-    return _turn_start(connection, session_id, (), max_characters)
+    return load(connection, session_id, max_characters)
 
 
 def begin_session(
@@ -157,49 +169,27 @@ def begin_session(
     session_id: str,
     message: Message,
     *,
-    agent: str,
-    model: str | None = None,
-    title: str | None = None,
-    parent_id: str | None = None,
     prompt_sections: str = "",
     prompt_lists: str | None = None,
-    directory: str | None = None,
+    **about: Unpack[NewSession],
 ) -> tuple[Session, TurnStart]:
     """Begin a session without a name together with its first turn: both or neither is done.
 
     Args:
         session_id: from :func:`oneclaw_core.sessions.sessions.new_id`, so that it can be locked before.
         message: the user's.
-        agent: as for :func:`oneclaw_core.sessions.sessions.create`.
-        model: as for :func:`oneclaw_core.sessions.sessions.create`.
-        title: as for :func:`oneclaw_core.sessions.sessions.create`.
-        parent_id: as for :func:`oneclaw_core.sessions.sessions.create`.
         prompt_sections: as for :func:`begin`.
         prompt_lists: as for :func:`begin`.
-        directory: as for :func:`oneclaw_core.sessions.sessions.create`.
+        about: as for :func:`oneclaw_core.sessions.sessions.create`.
 
     Raises:
         NotFoundError: there is no session of the id ``parent_id``.
     """
     session = sessions.create(
-        connection,
-        agent=agent,
-        model=model,
-        title=title,
-        parent_id=parent_id,
-        session_id=session_id,
-        prompt_sections=prompt_sections,
-        prompt_lists=prompt_lists,
-        directory=directory,
+        connection, session_id=session_id, prompt_sections=prompt_sections, prompt_lists=prompt_lists, **about
     )
-    return session, TurnStart(
-        history=tuple(messages.append(connection, session_id, [message], is_touched=True)),
-        group_loads=(),
-        pending_calls=(),
-        grants=grants.read_grants(connection),
-        tool_states=settings.read_tool_states(connection),
-        marks=message.marks,
-    )
+    messages.append(connection, session_id, [message])
+    return session, load(connection, session_id, None)
 
 
 def store_answer(
@@ -236,20 +226,3 @@ def stop_requests(connection: Connection) -> set[str]:
 def withdraw_stop(connection: Connection, session_id: str) -> bool:
     """Remove the request to stop the turn of a session; return True if there was one."""
     return settings.remove_setting(connection, _STOP_SETTING + session_id)
-
-
-def _turn_start(
-    connection: Connection, session_id: str, pending: Sequence[Message], max_characters: int | None
-) -> TurnStart:
-    summary, until, marks = sessions.read_summary(connection, session_id)
-    return TurnStart(
-        history=messages.newest_turns(connection, session_id, pending, max_characters, until),
-        group_loads=tuple(messages.group_loads(connection, session_id)),
-        pending_calls=tuple(pending),
-        grants=grants.read_grants(connection),
-        tool_states=settings.read_tool_states(connection),
-        summary=summary,
-        summary_until=until,
-        last_input_tokens=usage.last_input_tokens(connection, session_id),
-        marks=marks_of_text(marks) if marks else (),
-    )

@@ -10,7 +10,6 @@ from oneclaw_core.errors import DuplicateToolError, NotFoundError, UsageError
 from oneclaw_core.plugins.plugin import PROGRAM_PLUGIN
 from oneclaw_core.sessions.background import BACKGROUND_SETTING
 from oneclaw_core.sessions.conversations import shortened
-from oneclaw_core.sessions.for_plugins import session_info
 from oneclaw_core.sessions.sessions import new_id
 from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry, definition_of
 from oneclaw_core.turn.call_records import INTERRUPTED
@@ -76,7 +75,7 @@ async def resolve(parts: TurnParts, request: TurnRequest) -> tuple[TurnState, Tu
         parts=parts,
         request=replace(request, tool_groups=groups),
         settings=settings,
-        session=SessionState(info=info if setup.session is None else session_info(setup.session), agent=agent),
+        session=SessionState(info=setup.session or info, agent=agent),
         model=model,
         budget=turn_budget(request, agent, settings),
         deadline=Deadline(settings.turn_deadline_seconds),

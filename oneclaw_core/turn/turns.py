@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.sessions.for_plugins import no_session, session_info
+from oneclaw_core.sessions.conversations import no_session
 from oneclaw_core.turn.beginning import begin, govern, hold, hooks_on, look, resolve, title_of, use
 from oneclaw_core.turn.stream import StopRequests, TurnTracker
 from oneclaw_core.turn.turn import Turn
@@ -55,7 +55,7 @@ class Turns:
         async with AsyncExitStack() as stack:
             if setup.session is None and request.session is not None:
                 about = (turn.session.agent.name, request.kept_model, title_of(request), turn.session.info.parent_id)
-                turn.session.info = session_info(await self._conversations.begin(request.session, *about))
+                turn.session.info = await self._conversations.begin(request.session, *about)
             await hold(stack, turn, turn.settings.session_wait_seconds)
             await govern(stack, turn)
             await begin(turn, setup, self._conversations)

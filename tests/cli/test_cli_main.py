@@ -21,7 +21,6 @@ NOT_FOR_AN_OFFLINE_TURN = (
     "dbos",
     "sqlalchemy",
     "psycopg",
-    "oneclaw_core.sessions.usage_report",
     "oneclaw_mcp.index",
 )
 

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 import pytest
 from databases import backend_of
 
+from oneclaw_core.sessions.backend import to_stored
 from oneclaw_core.sessions.store import Store
-from oneclaw_core.sessions.timestamps import to_stored
 from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
 from oneclaw_core.system.home import find_home
 from oneclaw_core.types.messages import TokenUsage

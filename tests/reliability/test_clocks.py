@@ -38,7 +38,7 @@ class JumpingClock:
         monkeypatch.setattr(time, "time", self.time)
         monkeypatch.setattr(time, "time_ns", lambda: int(self.time() * 1e9))
         monkeypatch.setattr("oneclaw_http_providers.retry.datetime", Moment)
-        for module in ("types.budget", "sessions.for_plugins", "builtin.clock"):
+        for module in ("types.budget", "sessions.conversations", "builtin.clock"):
             monkeypatch.setattr(f"oneclaw_core.{module}.datetime", Moment)
 
     def time(self):

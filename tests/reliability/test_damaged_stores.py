@@ -15,12 +15,12 @@ import pytest
 from audit import faults_of_file
 from how_long import some
 from oneclaw_database import copying
+from oneclaw_database import status as database_status
 
 from oneclaw_core import OneClaw
 from oneclaw_core.cli.main import main
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.permissions import Grant
-from oneclaw_core.sessions import database_status
 from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.types.agents import Agent

@@ -32,7 +32,7 @@ PRELOADED = [
     "oneclaw_core.process.process_state",
     "oneclaw_core.scripts.script",
     "oneclaw_core.sessions.migrations",
-    "oneclaw_core.sessions.open_databases",
+    "oneclaw_core.sessions.sqlite_files",
     "oneclaw_core.sessions.plugin_storage",
     "oneclaw_core.sessions.sqlite_backend",
     "oneclaw_core.sessions.sqlite_search",

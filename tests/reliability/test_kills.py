@@ -23,8 +23,8 @@ from audit import faults_of, faults_of_file
 from databases import backend_of
 from model_server import ModelServer, calls, text
 from oneclaw_database import copying
+from oneclaw_database import status as database_status
 
-from oneclaw_core.sessions import database_status
 from oneclaw_core.sessions.backend import SCHEMA_VERSION
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.system.home import find_home

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneclaw_core.sessions import messages
-from oneclaw_core.sessions.connection import value_of
+from oneclaw_core.sessions.backend import value_of
 from oneclaw_core.sessions.history import SENT_FILES_BYTES, file_characters
 from oneclaw_core.types.messages import Attachment, Message
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from oneclaw_core.sessions.connection import Connection
+    from oneclaw_core.sessions.backend import Connection
     from oneclaw_core.sessions.store import Store
 
 PICTURE = Attachment("a.png", "image/png", bytes(range(256)))
@@ -132,7 +132,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     rows = messages.rows_in
 
     def see(connection: Connection, sql: str, name: str, values: Sequence[Any], *others: Any) -> Iterator[Any]:
-        if name == "sequences" and "length(" not in sql:
+        if name == "sequences" and "length(" not in sql and values:
             seen.append(f"{sql} {values}")
         return rows(connection, sql, name, values, *others)
 

@@ -15,7 +15,7 @@ from histories import assistant, database_path, database_url, opened, user
 
 from oneclaw_core.errors import StoreError
 from oneclaw_core.sessions import settings
-from oneclaw_core.sessions.connection import value_of
+from oneclaw_core.sessions.backend import value_of
 from oneclaw_core.sessions.database import Database
 
 pytestmark = pytest.mark.every_python
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from oneclaw_core.sessions.connection import Connection
+    from oneclaw_core.sessions.backend import Connection
 
 
 def test_what_raises_stores_nothing(tmp_path: Path) -> None:

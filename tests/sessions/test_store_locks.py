@@ -16,7 +16,7 @@ from histories import opened, rows, user
 
 from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreError
 from oneclaw_core.sessions.locks import FileLocks, remove_unheld
-from oneclaw_core.sessions.open_databases import not_in_use
+from oneclaw_core.sessions.sqlite_files import not_in_use
 
 pytestmark = pytest.mark.every_python
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from oneclaw_core.sessions.connection import Connection
+    from oneclaw_core.sessions.backend import Connection
 
 
 HOLD = """

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.every_python
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from oneclaw_core.sessions.connection import Connection
+    from oneclaw_core.sessions.backend import Connection
     from oneclaw_core.sessions.store import Store
 
 
@@ -199,7 +199,7 @@ def test_the_database_itself_allows_one_result_for_a_call(tmp_path: Path) -> Non
             await store.append(session.id, [user(), call("1"), success("1")])
 
             def insert_directly(connection: Connection) -> None:
-                row = dict.fromkeys(stored_messages._WRITTEN)
+                row = dict.fromkeys(stored_messages._COLUMNS)
                 row |= {"session_id": session.id, "type": "tool_result", "tool_call_id": "1"}
                 with pytest.raises(ConstraintError, match=r"(?i)unique"):
                     connection.execute(
@@ -425,7 +425,8 @@ def test_a_session_begins_with_its_first_turn_or_not_at_all(tmp_path: Path) -> N
             await store.set_tool_enabled("tool", "pdf_info", False)
             session_id = new_id()
             session, start = await store.begin_session_with_turn(session_id, user("first"), agent="A", title="about")
-            assert await store.find_session(session_id) == session
+            found = await store.find_session(session_id)
+            assert found == replace(session, updated_at=found.updated_at)
             assert (session.id, session.name, session.agent, session.title) == (session_id, None, "A", "about")
             again = await store.load_turn(session_id, None)
             assert start == again

@@ -17,17 +17,17 @@ from databases import backend_of
 from histories import database_path, opened, url_of, user
 
 from oneclaw_core.errors import StoreDamagedError, StoreError, StoreVersionError
-from oneclaw_core.sessions.backend import SCHEMA_VERSION
-from oneclaw_core.sessions.connection import value_of
+from oneclaw_core.sessions.backend import SCHEMA_VERSION, value_of
 from oneclaw_core.sessions.database import Database
-from oneclaw_core.sessions.schema import TABLES, create_tables
+from oneclaw_core.sessions.migrations import create
+from oneclaw_core.sessions.schema import TABLES
 from oneclaw_core.sessions.settings import read_states
 from oneclaw_core.sessions.sqlite_backend import APPLICATION_ID, path_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from oneclaw_core.sessions.connection import Connection
+    from oneclaw_core.sessions.backend import Connection
 
 # What PostgreSQL does: tests/sessions/test_store_postgres.py.
 pytestmark = [pytest.mark.every_python, pytest.mark.only("sqlite")]
@@ -222,9 +222,9 @@ def test_opening_waits_for_a_slow_process_that_makes_the_database(
     def slowly(connection: Connection) -> None:
         began.set()
         may_go_on.wait(10)
-        create_tables(connection)
+        create(connection)
 
-    monkeypatch.setattr("oneclaw_core.sessions.migrations.create_tables", slowly)
+    monkeypatch.setattr("oneclaw_core.sessions.migrations.create", slowly)
 
     async def main() -> None:
         backend = backend_of(url_of(database_path(tmp_path)), busy_seconds=0.05)

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from oneclaw_core.sessions.plugin_storage import PluginStorage
-    from oneclaw_core.sessions.plugin_tables import StorageConnection
+    from oneclaw_core.sessions.plugin_storage import PluginStorage, StorageConnection
     from oneclaw_core.sessions.store import Store
 
 INSERT = "INSERT INTO audit_log__calls (tool, arguments, cost, is_error) VALUES (:tool, :arguments, :cost, :error)"

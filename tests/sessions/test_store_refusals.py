@@ -11,8 +11,6 @@ from how_long import some
 
 from oneclaw_core.errors import OneClawError, StoreDamagedError, StoreVersionError
 from oneclaw_core.sessions import SCHEMA_VERSION, plugin_storage
-from oneclaw_core.sessions.backups import back_up, restore
-from oneclaw_core.sessions.database_status import migrate, status
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend, path_of
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.types.agents import Agent
@@ -296,34 +294,6 @@ def test_a_url_that_is_refused_is_told_with_those_that_are_not(url, said):
     assert str(caught.value) == (said if "names no file" in said else said + hint)
 
 
-def test_backups_are_new_files_of_databases_that_are_there(tmp_path):
-    backend, path = SqliteBackend(tmp_path / "test.db"), tmp_path / "test.db"
-    empty = tmp_path / "empty.db"
-    with closing(sqlite3.connect(empty)) as connection, connection:
-        connection.execute("PRAGMA user_version = 1")
-    copy = tmp_path / "copy.db"
-    locks = tmp_path / "locks"
-
-    def refused(work):
-        with pytest.raises(OneClawError) as caught:
-            work()
-        return str(caught.value)
-
-    assert refused(lambda: back_up(backend, copy)) == f"there is no database {path} yet"
-    migrate(backend)
-    copy.write_text("")
-    assert refused(lambda: back_up(backend, copy)) == f"{copy} exists: name a new file"
-    copy.unlink()
-    assert (
-        refused(lambda: restore(backend, copy, locks))
-        == f"there is no file {copy}: oneclaw db snapshots lists the snapshots"
-    )
-    assert refused(lambda: restore(backend, path, locks)) == f"{path} is the database itself: name a copy"
-    assert refused(lambda: restore(backend, empty, locks)) == f"{empty} is a database without tables: name another file"
-    assert back_up(backend, copy) == copy
-    assert status(SqliteBackend(copy)).rows == status(backend).rows
-
-
 @pytest.mark.parametrize(
     ("version", "said"),
     [
@@ -337,9 +307,9 @@ def test_backups_are_new_files_of_databases_that_are_there(tmp_path):
 )
 def test_a_database_of_another_version_says_what_to_upgrade(tmp_path, version, said):
     backend = SqliteBackend(tmp_path / "test.db")
-    assert migrate(backend).version == SCHEMA_VERSION
+    backend.prepare().close()
     with closing(sqlite3.connect(backend.path)) as connection, connection:
         connection.execute("UPDATE schema_version SET version = ?", (version,))
     with pytest.raises(StoreVersionError) as caught:
-        status(backend)
+        backend.prepare_read_only()
     assert str(caught.value) == said.replace("PATH", backend.name).replace("NOW", str(SCHEMA_VERSION))

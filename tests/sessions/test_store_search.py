@@ -22,9 +22,8 @@ from hypothesis import strategies as st
 
 from oneclaw_core.search.ranking import Source
 from oneclaw_core.search.words import parse_query
-from oneclaw_core.sessions.connection import SearchIndex
+from oneclaw_core.sessions.backend import SearchIndex, to_stored
 from oneclaw_core.sessions.search import SearchRange
-from oneclaw_core.sessions.timestamps import to_stored
 
 if TYPE_CHECKING:
     from oneclaw_core.sessions.store import Store

@@ -17,7 +17,7 @@ from histories import database_path, opened
 
 from oneclaw_core.errors import SettingsError, StoreDamagedError, StoreError, StoreVersionError, UsageError
 from oneclaw_core.permissions import Decision, Grant
-from oneclaw_core.sessions import grants as stored_grants
+from oneclaw_core.sessions import settings as stored_settings
 from oneclaw_core.sessions.settings import ToolStates, UserStates
 from oneclaw_core.sessions.settings import read_states as read_states_of
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
@@ -218,8 +218,8 @@ def test_the_log_of_the_database_stays_short_while_uses_are_recorded(tmp_path: P
 def test_the_log_keeps_the_newest_entries_and_the_beginning_of_long_texts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stored_grants, "MAX_LOG_ENTRIES", 10)
-    monkeypatch.setattr(stored_grants, "_PRUNED_EVERY", 5)
+    monkeypatch.setattr(stored_settings, "MAX_LOG_ENTRIES", 10)
+    monkeypatch.setattr(stored_settings, "_PRUNED_EVERY", 5)
     text = "x" * 5_000
 
     async def main() -> None:

@@ -10,13 +10,13 @@ from histories import opened
 
 from oneclaw_core.errors import ConstraintError, StoreError
 from oneclaw_core.sessions import usage as stored_usage
-from oneclaw_core.sessions.connection import value_of, with_list
+from oneclaw_core.sessions.backend import value_of, with_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from oneclaw_core.sessions.connection import Connection
+    from oneclaw_core.sessions.backend import Connection
 
 STRANGE = "100 %s %(x)s :x ? 'ü' \N{GRINNING FACE}"
 USAGE = dict.fromkeys(stored_usage._WRITTEN) | {"provider": "p", "model": "m", "created_at": 1}

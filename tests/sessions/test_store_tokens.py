@@ -9,8 +9,7 @@ from histories import user
 
 from oneclaw_core.errors import NotFoundError, SessionBusyError, StoreError
 from oneclaw_core.sessions import messages, sessions
-from oneclaw_core.sessions.connection import rewrite_placeholders, without_literals
-from oneclaw_core.sessions.database_status import STORED_TABLES, count_rows, migrate, prepared, status
+from oneclaw_core.sessions.backend import rewrite_placeholders, without_literals
 from oneclaw_core.sessions.locks import FileLocks, fenced, update_own
 from oneclaw_core.sessions.schema import TABLES
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
@@ -37,7 +36,6 @@ def played(tmp_path, work, name="story"):
 WRITES = {
     "append": lambda it, session_id: messages.append(it, session_id, [user("Hi")]),
     "touch": sessions.touch,
-    "touch after a rest": lambda it, session_id: sessions.touch(it, session_id, rest=10**12),
     "hold": sessions.hold,
     "keep_sections": lambda it, session_id: sessions.keep_sections(it, session_id, "It is Monday."),
 }
@@ -107,44 +105,13 @@ def test_a_function_keeps_its_name_and_its_arguments():
     assert (made.__name__, made.__doc__) == ("work", "Do some work.")
 
 
-def test_a_database_is_made_counted_and_left_alone(tmp_path):
-    backend = SqliteBackend(tmp_path / "test.db")
-    made = migrate(backend)
-    assert made.name == str(tmp_path / "test.db")
-    assert made.version > 0
-    assert set(made.rows) == {table.name for table in STORED_TABLES}
-    assert {table.name for table in TABLES} - set(made.rows) == {"schema_version", "search_state", "plugin_schemas"}
-
-    async def fill():
-        async with await Store.open(backend, lock_directory=tmp_path) as store:
-            session = await store.create_session(agent="General Assistant")
-            await store.append(session.id, [user("One"), user("Two")])
-
-    asyncio.run(fill())
-    found = migrate(backend)
-    assert found == status(backend)
-    assert (found.version, found.rows["sessions"], found.rows["messages"]) == (made.version, 1, 2)
-    with prepared(backend) as connection, connection.transaction(writes=False):
-        (table,) = [each for each in STORED_TABLES if each.name == "messages"]
-        assert count_rows(connection, table) == 2
-
-
-def test_a_database_that_cannot_be_used_says_so(tmp_path):
-    (tmp_path / "test.db").write_text("no database at all, but long enough to be read as one" * 100)
-    backend = SqliteBackend(tmp_path / "test.db")
-    for look in (status, migrate):
-        with pytest.raises(StoreError, match=r"test\.db"):
-            look(backend)
-
-
 def test_numbers_that_were_given_are_not_given_again(tmp_path):
     backend = SqliteBackend(tmp_path / "test.db")
     numbered = [table for table in TABLES if table.numbers_once]
     others = [table for table in TABLES if not table.numbers_once and table.name == "settings"]
     assert numbered
     assert others
-    migrate(backend)
-    with closing(backend.connect()) as connection, connection.transaction(writes=True):
+    with closing(backend.prepare()) as connection, connection.transaction(writes=True):
         for number, table in enumerate(numbered):
             assert backend.last_number(connection, table) == 0
             for last in (5, 40 + number):

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from oneclaw_core.errors import StoreDamagedError
 from oneclaw_core.sessions import usage as stored_usage
-from oneclaw_core.sessions.timestamps import to_stored
-from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
-from oneclaw_core.sessions.usage_report import UsageGrouping, UsageTotals
+from oneclaw_core.sessions.backend import to_stored
+from oneclaw_core.sessions.usage import PrefixFingerprint, UsageGrouping, UsageRecord, UsageTotals
 from oneclaw_core.types.budget import Spending, start_of_day
 from oneclaw_core.types.messages import TokenUsage
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from oneclaw_core.sessions.connection import Connection
+    from oneclaw_core.sessions.backend import Connection
     from oneclaw_core.sessions.store import Store
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -8,8 +8,8 @@ import pytest
 from histories import assistant, call, success, user
 
 from oneclaw_core import NotFoundError, OneClawError, StoreError
-from oneclaw_core.sessions import for_plugins as sessions
-from oneclaw_core.sessions.for_plugins import Sessions, StoppedTurn, stop_turn
+from oneclaw_core.sessions import conversations as sessions
+from oneclaw_core.sessions.conversations import Sessions, StoppedTurn, stop_turn
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.turn import stream

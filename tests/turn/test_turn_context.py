@@ -3,7 +3,6 @@
 import asyncio
 import json
 from dataclasses import replace
-from datetime import datetime
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +12,6 @@ from oneclaw_core import AgentLimits, TurnLimitError, UsageError
 from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.contract.arguments import SessionInfo
 from oneclaw_core.prompts.kept import Prompts
-from oneclaw_core.sessions.for_plugins import session_info
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.turn.beginning import turn_budget
 from oneclaw_core.turn.request import TurnPrompt
@@ -123,12 +121,6 @@ def test_agents_run_one_another_two_deep_at_most():
 
 def test_texts_may_be_left_out():
     check_texts(session=None, agent="General Assistant")
-
-
-def test_a_session_is_described_for_plugins():
-    about = {"id": "s1", "name": "story", "agent": "Author", "parent_id": "s0", "title": "Once", "directory": "/p"}
-    about |= {"model": "local/llama", "created_at": datetime(2026, 1, 2), "updated_at": datetime(2026, 1, 3)}
-    assert session_info(SimpleNamespace(**about, lock_token="x")) == SessionInfo(**about)
 
 
 class KeptPrompts:

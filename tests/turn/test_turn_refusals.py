@@ -10,8 +10,7 @@ from oneclaw_core.errors import OneClawError, TurnDeadlineError, TurnStoppedErro
 from oneclaw_core.files import attachments
 from oneclaw_core.files.attachments import media_type_of, read_attachment, size_text
 from oneclaw_core.models.attachments import accepted_media_types, check_attachments, media_type_names
-from oneclaw_core.sessions.conversations import shortened
-from oneclaw_core.sessions.for_plugins import Sessions, no_session
+from oneclaw_core.sessions.conversations import Sessions, no_session, shortened
 from oneclaw_core.turn.call_records import INTERRUPTED
 from oneclaw_core.turn.request import with_summary
 from oneclaw_core.turn.stream import Deadline, TurnTracker

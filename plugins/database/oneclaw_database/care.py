@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oneclaw_core import find_home, sessions
+from oneclaw_core import find_home
 from oneclaw_core.cli import backend_of, home_with_backend, json_option, print_json, print_table, print_text
 from oneclaw_database.backends import database_backend
+from oneclaw_database.backups import back_up, list_snapshots
+from oneclaw_database.backups import restore as restore_copy
 from oneclaw_database.commands import copy, salvage
+from oneclaw_database.status import migrate as migrate_database
+from oneclaw_database.status import status
 
 if TYPE_CHECKING:
     from oneclaw_core import Home
-    from oneclaw_core.sessions import Snapshot
+    from oneclaw_database.backups import Snapshot
 
 
 @click.group()
@@ -41,7 +45,7 @@ def show_status(url: str | None, as_json: bool) -> None:
 
     By default that is the one of ONECLAW_DATABASE_URL, or of the home.
     """
-    found = sessions.status(database_backend(url))
+    found = status(database_backend(url))
     if as_json:
         print_json({"database": found.name, "schema": found.version, "rows": found.rows})
         return
@@ -61,7 +65,7 @@ def migrate(url: str | None) -> None:
     logger = logging.getLogger("oneclaw.store")
     logger.addFilter(_print_record)
     try:
-        found = sessions.migrate(database_backend() if url is None else backend_of(url, os.environ))
+        found = migrate_database(database_backend() if url is None else backend_of(url, os.environ))
     finally:
         logger.removeFilter(_print_record)
     print_text(f"{found.name} has schema {found.version}")
@@ -74,13 +78,13 @@ def backup(file: Path) -> None:
 
     This is for SQLite; use pg_dump for a PostgreSQL database.
     """
-    copy = sessions.back_up(database_backend(), file)
+    copy = back_up(database_backend(), file)
     print_text(f"the database is in {copy}; to restore it: oneclaw db restore {shlex.quote(str(copy))}")
 
 
 @db.command("snapshots")
 @json_option
-def list_snapshots(as_json: bool) -> None:
+def show_snapshots(as_json: bool) -> None:
     """List the snapshots of the home's databases, the oldest first.
 
     OneClaw takes them before migrations and restores. The newest five of each kind are kept.
@@ -120,7 +124,7 @@ def restore(file: Path) -> None:
     home, backend = home_with_backend(find_home(), os.environ)
     if not file.exists():
         file = next((each.path for each in _snapshots(home) if each.path.name == file.name == str(file)), file)
-    target, kept = sessions.restore(backend, file, home.locks)
+    target, kept = restore_copy(backend, file, home.locks)
     print_text(f"{target} has the content of {file}")
     if kept is not None:
         print_text(f"what was there before is in {kept}")
@@ -137,6 +141,4 @@ def _snapshots(home: Home) -> list[Snapshot]:
     """List the snapshots beside the main database, and beside those in the folders of plugins."""
     database = home.database_path
     folders = [*([database.parent] if database is not None else []), *sorted((home.path / "plugins").glob("*"))]
-    return sorted(
-        (each for folder in folders for each in sessions.list_snapshots(folder)), key=lambda each: each.taken_at
-    )
+    return sorted((each for folder in folders for each in list_snapshots(folder)), key=lambda each: each.taken_at)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core import StoreError, UsageError
-from oneclaw_core.sessions import STORED_TABLES, ColumnType, count_rows, explaining, prepared
+from oneclaw_core.sessions import ColumnType, explaining
+from oneclaw_database.status import STORED_TABLES, count_rows, prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

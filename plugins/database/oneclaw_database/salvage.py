@@ -17,7 +17,6 @@ from oneclaw_core.sessions import (
     StoreDamagedError,
     StoreVersionError,
     explaining,
-    migrate_sqlite_file,
     new_file,
 )
 from oneclaw_database.sqlite_pages import SqlitePages, TablePages
@@ -221,10 +220,17 @@ def salvage(damaged: Path, target: Path) -> Salvaged:
                 )
             _repair(new, report)
             new.execute("COMMIT")
-        migrate_sqlite_file(temporary)
+        _bring_up_to_date(temporary)
         with closing(sqlite3.connect(temporary)) as new:
             report.rows = _counts(new)
     return report
+
+
+def _bring_up_to_date(path: Path) -> None:
+    """Bring a file that no other program uses to the current schema, with all tables if it has none."""
+    backend = SqliteBackend(path)
+    with closing(backend.connect()) as connection:
+        backend.bring_up_to_date(connection)
 
 
 def _listed(schema: TablePages) -> list[_Statement]:
@@ -261,7 +267,7 @@ def _version(tables: Mapping[str, TablePages], damaged: Path) -> int:
 def _make(path: Path, statements: Sequence[_Statement], version: int) -> None:
     """Make the tables: those of an older file as they are in it, else the current ones and those of plugins."""
     if version == SCHEMA_VERSION:
-        migrate_sqlite_file(path)
+        _bring_up_to_date(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as new:
         for each in statements:
             if version == SCHEMA_VERSION and _OF_PLUGINS not in each.sql.partition("(")[0]:

@@ -15,11 +15,11 @@ import pytest
 from databases import backend_of
 from histories import assistant, call, change, database_path, database_url, rows, success, user
 from oneclaw_database import copying
+from oneclaw_database import status as database_status
 
 from oneclaw_core.errors import StoreError, UsageError
 from oneclaw_core.permissions import Decision, Grant
 from oneclaw_core.search.words import parse_query
-from oneclaw_core.sessions import database_status
 from oneclaw_core.sessions.search import SearchRange
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from postgres_server import PostgresServer
 
     from oneclaw_core.sessions.backend import Backend
-    from oneclaw_core.sessions.plugin_tables import StorageConnection
+    from oneclaw_core.sessions.plugin_storage import StorageConnection
     from oneclaw_core.types.messages import Message as StoredMessage
 
 pytestmark = pytest.mark.one_python  # needs the plugin postgres

@@ -21,7 +21,7 @@ from oneclaw_core.errors import NotFoundError, StoreDamagedError, StoreVersionEr
 from oneclaw_core.types.messages import Attachment, Message, MessageType
 
 if TYPE_CHECKING:
-    from oneclaw_core.sessions.plugin_tables import StorageConnection
+    from oneclaw_core.sessions.plugin_storage import StorageConnection
 
 pytestmark = [pytest.mark.only("sqlite"), pytest.mark.one_python]
 

@@ -115,7 +115,7 @@ class PostgresConnection(Connection):
         self.driver.execute("SELECT pg_advisory_xact_lock(%s::bigint)", (lock_key(topic),))
 
     def try_lock(self, topic: str) -> bool:
-        """See :class:`~oneclaw_core.sessions.Connection`."""
+        """Lock a topic unless another transaction has it; return True if it is locked."""
         row = self.driver.execute("SELECT pg_try_advisory_xact_lock(%s::bigint)", (lock_key(topic),)).fetchone()
         return row is not None and bool(row[0])
 

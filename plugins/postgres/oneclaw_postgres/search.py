@@ -13,6 +13,8 @@ from oneclaw_core.sessions import SearchIndex
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from oneclaw_postgres.connection import PostgresConnection
+
 _PAGE = 1_000
 _MANY_PAGES = 5
 # A tsvector holds less than a megabyte of text, and terms of less than 2 kB.
@@ -64,6 +66,8 @@ _ADD_SESSION = """
 
 class PostgresSearchIndex(SearchIndex):
     """The index in PostgreSQL."""
+
+    connection: PostgresConnection
 
     newest = "SELECT coalesce(max(sequence), 0) FROM messages"
     nth_newest = """

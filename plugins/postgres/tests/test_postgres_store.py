@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from postgres_server import PostgresServer
 
-    from oneclaw_core.sessions.connection import Connection
+    from oneclaw_core.sessions.backend import Connection
 
 
 def empty_database(server: PostgresServer, home: Path) -> str:

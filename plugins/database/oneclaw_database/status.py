@@ -6,16 +6,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oneclaw_core.sessions.backend import explaining
-from oneclaw_core.sessions.connection import value_of
-from oneclaw_core.sessions.schema import TABLES
+from oneclaw_core.sessions import TABLES, explaining
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oneclaw_core.sessions.backend import Backend
-    from oneclaw_core.sessions.connection import Connection
-    from oneclaw_core.sessions.schema import Table
+    from oneclaw_core.sessions import Backend, Connection, Table
 
 # What belongs to one database alone.
 _OWN_TABLES = frozenset({"schema_version", "search_state", "plugin_schemas"})
@@ -63,7 +59,7 @@ def status(backend: Backend) -> DatabaseStatus:
 
 def count_rows(connection: Connection, table: Table) -> int:
     """Count the rows of a table."""
-    return int(value_of(connection.execute(f"SELECT count(*) FROM {table.name}")))
+    return int(connection.execute(f"SELECT count(*) FROM {table.name}").fetchone()[0])
 
 
 @contextmanager

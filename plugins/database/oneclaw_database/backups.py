@@ -1,31 +1,54 @@
-"""Back up a SQLite database, and restore a backup or a snapshot."""
+"""Back up a SQLite database, restore a backup or a snapshot, and list the snapshots."""
 
 from __future__ import annotations
 
 import os
 import sys
 from contextlib import closing, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import NotFoundError, StoreDamagedError, UsageError
-from oneclaw_core.sessions.backend import SCHEMA_VERSION, explaining
-from oneclaw_core.sessions.open_databases import not_in_use
-from oneclaw_core.sessions.snapshots import (
+from oneclaw_core import NotFoundError, StoreError, UsageError
+from oneclaw_core.sessions import (
+    SCHEMA_VERSION,
     SNAPSHOT,
-    copy_database,
-    fill,
-    keep_damaged,
+    SNAPSHOT_MOMENT,
+    SqliteBackend,
+    StoreDamagedError,
+    exclusive,
+    explaining,
+    new_file,
+    new_snapshot,
+    not_in_use,
+    remove_old_snapshots,
     snapshot_directory,
     take_snapshot,
 )
-from oneclaw_core.sessions.sqlite_backend import SqliteBackend
-from oneclaw_core.sessions.sqlite_connection import BUSY_SECONDS, SqliteConnection
-from oneclaw_core.sessions.sqlite_files import exclusive, new_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from oneclaw_core.sessions.backend import Backend
+    from oneclaw_core.sessions import Backend, Connection, SqliteConnection
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A snapshot of a database.
+
+    Attributes:
+        path: of the snapshot.
+        database: the file that it is a copy of.
+        taken_at: when it was taken.
+        reason: such as ``schema-5`` for one from before a migration of schema 5, or ``before-restore``.
+        size_bytes: of the snapshot.
+    """
+
+    path: Path
+    database: Path
+    taken_at: datetime
+    reason: str
+    size_bytes: int
 
 
 def back_up(backend: Backend, target: Path) -> Path:
@@ -48,8 +71,8 @@ def back_up(backend: Backend, target: Path) -> Path:
     with explaining(source), closing(source.connect_read_only()) as connection:
         with connection.transaction(writes=False):
             source.version(connection)
-        assert isinstance(connection, SqliteConnection)
-        copy_database(connection, target)
+        with new_file(target) as temporary:
+            connection.copy_to(temporary)
     return target
 
 
@@ -78,10 +101,22 @@ def restore(backend: Backend, copy: Path, lock_directory: Path) -> tuple[Path, P
     if target.exists() and given.path.samefile(target):
         raise UsageError(f"{given.path} is the database itself: name a copy")
     with explaining(given), closing(given.connect_read_only()) as source:
-        assert isinstance(source, SqliteConnection)
         _check(given, source, SCHEMA_VERSION, is_main=target == main.path)
         with exclusive(main.path), not_in_use(main.path, lock_directory), explaining(main):
             return target, _replace(source, SqliteBackend(target), is_main=target == main.path)
+
+
+def list_snapshots(directory: Path) -> list[Snapshot]:
+    """List the snapshots of the databases in a directory, the oldest first."""
+    found = []
+    for file in snapshot_directory(directory / "any.db").glob("*.db"):
+        named = SNAPSHOT.fullmatch(file.name)
+        with suppress(OSError, ValueError):
+            if named is not None:
+                taken_at = datetime.strptime(named["moment"], SNAPSHOT_MOMENT).replace(tzinfo=UTC)
+                database = directory / f"{named['stem']}.db"
+                found.append(Snapshot(file, database, taken_at, named["reason"], file.stat().st_size))
+    return sorted(found, key=lambda snapshot: snapshot.taken_at)
 
 
 def _replace(source: SqliteConnection, target: SqliteBackend, *, is_main: bool) -> Path | None:
@@ -93,14 +128,32 @@ def _replace(source: SqliteConnection, target: SqliteBackend, *, is_main: bool) 
         if target.exists():
             # A copy that is the oldest snapshot may be removed here: it is open, and stays readable.
             kept = take_snapshot(target.path, "before-restore")
-            with closing(SqliteConnection(target.path, BUSY_SECONDS)) as database:
+            with closing(target.connect()) as database:
                 # A newer OneClaw may have migrated it, which is a reason to restore the snapshot from before.
                 _check(target, database, sys.maxsize, is_main=is_main)
                 source.driver.backup(database.driver)
             return kept
     with new_file(target.path) as temporary:
-        fill(source, temporary)
-        return keep_damaged(target.path)
+        source.copy_to(temporary)
+        return _keep_damaged(target.path)
+
+
+def _keep_damaged(path: Path) -> Path | None:
+    """Move what is left of a database to the snapshots, with its recent transactions; byte for byte."""
+    target = new_snapshot(path, "damaged")
+    kept = None
+    try:
+        for suffix in ("", "-wal"):
+            file = path.with_name(path.name + suffix)
+            if file.is_file() and file.stat().st_size:
+                moved = target.with_name(target.name + suffix)
+                file.replace(moved)
+                moved.chmod(0o600)
+                kept = kept or moved
+    except OSError as error:
+        raise StoreError(f"what is left of {path} cannot be moved to {target.parent}: {error.strerror}") from error
+    remove_old_snapshots(path)
+    return kept
 
 
 def _other_database(copy: Path, path: Path) -> Path | None:
@@ -119,7 +172,7 @@ def _sqlite(backend: Backend, tool: str) -> SqliteBackend:
     return backend
 
 
-def _check(backend: SqliteBackend, connection: SqliteConnection, known_version: int, *, is_main: bool) -> None:
+def _check(backend: SqliteBackend, connection: Connection, known_version: int, *, is_main: bool) -> None:
     """Read a database whole, and the version of the main one.
 
     Raises:
