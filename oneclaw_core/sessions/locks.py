@@ -17,7 +17,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from oneclaw_core.errors import StoreError
 from oneclaw_core.system.private_files import make_private_directory
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core.sessions.backend import Connection
 
-Arguments = ParamSpec("Arguments")
 Value = TypeVar("Value")
 
 _FIRST_PAUSE_SECONDS = 0.01
@@ -171,9 +170,7 @@ def _release(descriptor: int, path: Path) -> None:
     os.close(descriptor)
 
 
-def fenced(
-    work: Callable[Concatenate[Connection, Arguments], Value], token: int | None
-) -> Callable[Concatenate[Connection, Arguments], Value]:
+def fenced(work: Callable[..., Value], token: int | None) -> Callable[..., Value]:
     """Return a function that writes to a session only while the session's row has a token.
 
     Args:
@@ -184,7 +181,7 @@ def fenced(
         return work
 
     @wraps(work)
-    def with_token(connection: Connection, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
+    def with_token(connection: Connection, *args: Any, **kwargs: Any) -> Value:
         connection.token = token
         try:
             return work(connection, *args, **kwargs)

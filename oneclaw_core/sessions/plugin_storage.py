@@ -11,15 +11,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from oneclaw_core.errors import ConstraintError, NotFoundError, StoreError, StoreVersionError, UsageError
-from oneclaw_core.sessions.backend import (
-    Backend,
-    ColumnType,
-    damaged_value,
-    foreign_table,
-    now,
-    value_of,
-    without_literals,
-)
+from oneclaw_core.sessions.backend import ColumnType, damaged_value, foreign_table, now, value_of, without_literals
 from oneclaw_core.sessions.database import Database
 from oneclaw_core.sessions.sessions import check_id
 from oneclaw_core.system.threads import run_in_thread
@@ -28,7 +20,7 @@ from oneclaw_core.types.text import clean_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from oneclaw_core.sessions.backend import Connection, Cursor
+    from oneclaw_core.sessions.backend import Backend, Connection, Cursor
 
     Arguments = ParamSpec("Arguments")
     Migration = Callable[["StorageConnection"], Any]

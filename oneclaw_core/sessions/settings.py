@@ -11,22 +11,15 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import SettingsError, UsageError
-from oneclaw_core.sessions.backend import (
-    Backend,
-    Connection,
-    damaged_value,
-    insertion,
-    looking_into,
-    now,
-    to_datetime,
-    to_stored,
-)
+from oneclaw_core.sessions.backend import damaged_value, insertion, looking_into, now, to_datetime, to_stored
 from oneclaw_core.types.permissions import Decision, Grant, PermissionUse
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
+
+    from oneclaw_core.sessions.backend import Backend, Connection
 
 SwitchKind = Literal["tool", "group"]
 

@@ -10,23 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import StoreDamagedError, StoreError
-from oneclaw_core.sessions import sqlite_files
-from oneclaw_core.sessions.backend import SCHEMA_VERSION, Backend, Connection, Inspection, value_of
+from oneclaw_core.sessions import sqlite_connection, sqlite_files
+from oneclaw_core.sessions.backend import SCHEMA_VERSION, Backend, ColumnType, Connection, Inspection, value_of
 from oneclaw_core.sessions.locks import FileLocks
-from oneclaw_core.sessions.sqlite_connection import (
-    BUSY_SECONDS,
-    DRIVER_ERRORS,
-    ConfinedSqliteConnection,
-    SqliteConnection,
-    damaged,
-    explain,
-    has_invalid_values,
-)
+from oneclaw_core.sessions.schema import TABLES
+from oneclaw_core.sessions.sqlite_connection import ConfinedSqliteConnection, SqliteConnection, damaged, explain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from oneclaw_core.sessions.schema import Table
+    from oneclaw_core.sessions.schema import Column, Table
 
 # Stands in the file's header, where file(1) and sqlite3 find it: "OClw".
 APPLICATION_ID = 0x4F436C77
@@ -36,6 +29,9 @@ _TELLING_TABLES = frozenset({"schema_version", "sessions", "messages"})
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SQLITE_PREFIXES = ("sqlite:///", "sqlite+pysqlite:///")
+
+# How SQLite stores the values of a type, if not as an integer.
+_STORED_AS = {ColumnType.FLOAT: "'real', 'integer'", ColumnType.BYTES: "'blob'", ColumnType.TEXT: "'text'"}
 
 _RETRY_SECONDS = 0.02
 _SHOWN_FAULTS = 3
@@ -75,13 +71,13 @@ class SqliteBackend(Backend):
     # SQLite allows one writer at a time, and readers of the same process wait their turn cheaply.
     threads = 1
     how_to_migrate = "oneclaw db migrate"  # takes a snapshot
-    driver_errors = DRIVER_ERRORS
+    driver_errors = sqlite_connection.DRIVER_ERRORS
 
     def __init__(self, path: Path, busy_seconds: float | None = None, prefix: str | None = None) -> None:
         self.path = path
         self.name = str(path)
         self.url = f"sqlite:///{path}"
-        self._busy_seconds = BUSY_SECONDS if busy_seconds is None else busy_seconds
+        self._busy_seconds = sqlite_connection.BUSY_SECONDS if busy_seconds is None else busy_seconds
         self._prefix = prefix
 
     def connect(self) -> SqliteConnection:
@@ -191,7 +187,13 @@ class SqliteBackend(Backend):
 
     def has_invalid_values(self, connection: Connection) -> bool:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
-        return self._prefix is None and has_invalid_values(connection)
+        if self._prefix is not None:
+            return False
+        checks = (
+            f'SELECT 1 FROM "{table.name}" WHERE {" OR ".join(map(_has_other_type, table.columns))} LIMIT 1'
+            for table in TABLES
+        )
+        return any(connection.execute(check).fetchone() is not None for check in checks)
 
     def inspect(self, connection: Connection) -> Inspection:
         """See :class:`~oneclaw_core.sessions.backend.Backend`."""
@@ -266,3 +268,8 @@ def _tables_and_views(connection: Connection, prefix: str) -> list[tuple[str, st
         {"prefix": prefix, "length": len(prefix)},
     )
     return listed.fetchall()
+
+
+def _has_other_type(column: Column) -> str:
+    kinds = _STORED_AS.get(column.type, "'integer'")
+    return f"""typeof("{column.name}") NOT IN ({kinds}{"" if column.is_required else ", 'null'"})"""

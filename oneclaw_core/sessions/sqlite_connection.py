@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import ConstraintError, StoreDamagedError, StoreError, StoreUnavailableError
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core.sessions.backend import SearchIndex
-    from oneclaw_core.sessions.schema import Column, Table
 
 # How long to wait for other connections that write, by default.
 BUSY_SECONDS = 10.0
@@ -60,23 +58,18 @@ _PRAGMAS = frozenset({"query_only", "quick_check"})
 # refuses statements that name them.
 _SHARED = frozenset({"sqlite_master", "sqlite_sequence", "sqlite_temp_master", "pragma_quick_check", "plugin_schemas"})
 
-# How SQLite stores the values of a type, if not as an integer.
-_STORED_AS = {ColumnType.FLOAT: "'real', 'integer'", ColumnType.BYTES: "'blob'", ColumnType.TEXT: "'text'"}
-
 SQLITE = Dialect(
     "sqlite",
-    MappingProxyType(
-        {
-            ColumnType.TEXT: "TEXT",
-            ColumnType.INTEGER: "INTEGER",
-            ColumnType.BIG_INTEGER: "BIGINT",
-            # Rows are numbered only where the type is exactly this, which holds 64 bits.
-            ColumnType.ROW_NUMBER: "INTEGER",
-            ColumnType.FLOAT: "FLOAT",
-            ColumnType.BOOLEAN: "BOOLEAN",
-            ColumnType.BYTES: "BLOB",
-        }
-    ),
+    {
+        ColumnType.TEXT: "TEXT",
+        ColumnType.INTEGER: "INTEGER",
+        ColumnType.BIG_INTEGER: "BIGINT",
+        # Rows are numbered only where the type is exactly this, which holds 64 bits.
+        ColumnType.ROW_NUMBER: "INTEGER",
+        ColumnType.FLOAT: "FLOAT",
+        ColumnType.BOOLEAN: "BOOLEAN",
+        ColumnType.BYTES: "BLOB",
+    },
     numbered_key="INTEGER PRIMARY KEY AUTOINCREMENT",
     number_once="PRIMARY KEY AUTOINCREMENT",
 )
@@ -312,21 +305,3 @@ def _checked_row(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> tuple[Any, ...
     ):
         raise damaged_value()
     return row
-
-
-def has_invalid_values(connection: Connection) -> bool:
-    """Return True if a column holds a value of another type; reads all rows."""
-    from oneclaw_core.sessions.schema import TABLES
-
-    return any(_table_has_invalid_values(connection, table) for table in TABLES)
-
-
-def _table_has_invalid_values(connection: Connection, table: Table) -> bool:
-    faults = " OR ".join(map(_fault, table.columns))
-    statement = f'SELECT 1 FROM "{table.name}" WHERE {faults} LIMIT 1'
-    return connection.execute(statement).fetchone() is not None
-
-
-def _fault(column: Column) -> str:
-    kinds = _STORED_AS.get(column.type, "'integer'")
-    return f"""typeof("{column.name}") NOT IN ({kinds}{"" if column.is_required else ", 'null'"})"""
