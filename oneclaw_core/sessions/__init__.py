@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.errors import ConstraintError as ConstraintError
     from oneclaw_core.sessions.backend import NO_SNAPSHOT as NO_SNAPSHOT
     from oneclaw_core.sessions.backend import SCHEMA_VERSION as SCHEMA_VERSION
+    from oneclaw_core.sessions.backend import SQL_PART as SQL_PART
     from oneclaw_core.sessions.backend import Backend as Backend
     from oneclaw_core.sessions.backend import ColumnType as ColumnType
     from oneclaw_core.sessions.backend import Connection as Connection
@@ -28,7 +29,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.sessions.backend import explaining as explaining
     from oneclaw_core.sessions.backend import foreign_table as foreign_table
     from oneclaw_core.sessions.backend import invalid_statement as invalid_statement
-    from oneclaw_core.sessions.backend import rewrite_placeholders as rewrite_placeholders
     from oneclaw_core.sessions.background import Background as Background
     from oneclaw_core.sessions.background import BackgroundWork as BackgroundWork
     from oneclaw_core.sessions.locks import HeldSession as HeldSession

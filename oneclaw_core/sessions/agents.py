@@ -41,7 +41,6 @@ _FIND_BY_ID = f"{_SELECT} WHERE id = :it"
 _INSERT = insertion("agents", _WRITTEN)
 _CHANGED = tuple(each for each in _WRITTEN if each not in ("id", "created_at"))
 _UPDATE = f"UPDATE agents SET {', '.join(f'{each} = :{each}' for each in _CHANGED)} WHERE id = :it"
-_DELETE = "DELETE FROM agents WHERE id = :it"
 _DELETE_GRANTS = "DELETE FROM grants WHERE agent = :name"
 _RENAME_GRANTS = "UPDATE grants SET agent = :new_name WHERE agent = :old_name"
 # What is denied to those that make an agent is denied to it, too.
@@ -158,7 +157,7 @@ def remove(connection: Connection, name_or_id: str) -> tuple[Agent, int]:
         ProtectedError: it is built in.
     """
     agent = _changeable(connection, name_or_id, "deleted")
-    connection.execute(_DELETE, {"it": agent.id})
+    connection.execute("DELETE FROM agents WHERE id = :it", {"it": agent.id})
     connection.execute(_DELETE_GRANTS, {"name": agent.name})
     return agent, _hand_over(connection, agent.name, GENERAL_ASSISTANT.name)
 

@@ -48,7 +48,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _VALUES_PER_QUERY = 500
 
 # The first alternative wins: literals, quoted names, comments and casts hold no placeholders.
-_PART = re.compile(
+SQL_PART = re.compile(
     r"""
     '(?:[^']|'')*'
     | "(?:[^"]|"")*"
@@ -79,14 +79,12 @@ class Dialect:
     """The syntax of statements for one kind of database.
 
     Attributes:
-        name: ``sqlite`` or ``postgresql``.
         types: how the type of a column is written.
         numbered_key: the type and the constraint of a primary key that numbers rows, each number given once.
         number_once: follows on a row number that is the primary key and never given twice, ``None`` where no row
             number is given twice anyway.
     """
 
-    name: str
     types: Mapping[ColumnType, str]
     numbered_key: str
     number_once: str | None = None
@@ -638,22 +636,6 @@ def rows_in(
         yield from connection.execute(statement, {**parameters, **in_list})
 
 
-def rewrite_placeholders(sql: str, placeholder: Callable[[str], str], text: Callable[[str], str] = str) -> str:
-    """Rewrite the ``:name`` placeholders of a statement for a driver.
-
-    Args:
-        sql: the statement; literals, quoted names, comments and casts hold no placeholders.
-        placeholder: returns the placeholder of a name.
-        text: escapes the other parts.
-    """
-    pieces, end = [], 0
-    for part in _PART.finditer(sql):
-        name = part["name"]
-        pieces += [text(sql[end : part.start()]), text(part[0]) if name is None else placeholder(name)]
-        end = part.end()
-    return "".join([*pieces, text(sql[end:])])
-
-
 def without_literals(sql: str) -> str:
     """Remove literals and comments from a statement, and the quotes of names."""
-    return _PART.sub(lambda part: part[0].strip('"') if part[0][0] in '":' else " ", sql)
+    return SQL_PART.sub(lambda part: part[0].strip('"') if part[0][0] in '":' else " ", sql)

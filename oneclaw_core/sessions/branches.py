@@ -42,12 +42,10 @@ _MOVE = "UPDATE messages SET session_id = :to WHERE session_id = :from AND seque
 # The system prompt is composed anew: what the model was told of changes may have been taken off.
 _SET_SUMMARY = """
     UPDATE sessions SET summary = :summary, summary_until = :until, memory = NULL WHERE id = :session"""
-_KEEP_SUMMARY = "UPDATE sessions SET memory = NULL WHERE id = :session"
 # The service counted a longer conversation than the one that goes on.
 _FORGET_COUNTS = """
     UPDATE usage SET tools_hash = NULL, system_hash = NULL, history_hash = NULL
     WHERE session_id = :session AND created_at >= :moment"""
-_DELETE_PART = "DELETE FROM sessions WHERE id = :part"
 
 
 def branch(connection: Connection, session_id: str, name: str | None = None, before: int | None = None) -> Session:
@@ -122,11 +120,10 @@ def end_history(connection: Connection, session_id: str, first: int, part_id: st
     connection.execute(_INSERT_PART, place | {"now": now()})
     move_scripts(connection, session_id, part_id, first)
     connection.execute(_MOVE, {"to": part_id, "from": place["session"], "first": first})
-    _, until, _ = sessions.read_summary(connection, session_id)
+    summary, until, _ = sessions.read_summary(connection, session_id)
     if until is not None and until >= first:
-        connection.execute(_SET_SUMMARY, place | {"summary": None, "until": None})
-    else:
-        connection.execute(_KEEP_SUMMARY, place)
+        summary = until = None
+    connection.execute(_SET_SUMMARY, place | {"summary": summary, "until": until})
     connection.execute(_FORGET_COUNTS, place | {"moment": row[0]})
 
 
@@ -158,8 +155,7 @@ def restore_history(connection: Connection, session_id: str, part_id: str) -> No
         )
     move_scripts(connection, part_id, place["session"], first)
     connection.execute(_MOVE, {"to": place["session"], "from": part_id, "first": first})
-    if until is not None and until >= first:
-        connection.execute(_SET_SUMMARY, place | {"summary": summary, "until": until})
-    else:
-        connection.execute(_KEEP_SUMMARY, place)
-    connection.execute(_DELETE_PART, place)
+    if until is None or until < first:
+        summary, until, _ = sessions.read_summary(connection, session_id)
+    connection.execute(_SET_SUMMARY, place | {"summary": summary, "until": until})
+    connection.execute("DELETE FROM sessions WHERE id = :part", place)

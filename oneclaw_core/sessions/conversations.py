@@ -127,11 +127,10 @@ class Conversations:
         about["directory"] = self.directory
         if name is None:
             session = await self._store.create_session(**about)
+        elif found := await self._store.find_session(name):
+            return found
         else:
-            is_there = "session_created" in self._plugins.hooks and await self._store.find_session(name) is not None
             session = await self._store.find_or_create_session(name, **about)
-            if is_there:
-                return session
         self.observe("session_created", session)
         return session
 

@@ -40,7 +40,6 @@ _READ = f"SELECT value FROM plugin_values WHERE {_PLACE} AND key = :key AND {_IS
 _LIST = f"""
     SELECT key, value FROM plugin_values
     WHERE {_PLACE} AND key >= :prefix AND substr(key, 1, :length) = :prefix AND {_IS_THERE} ORDER BY key"""
-_COUNT = f"SELECT count(*) FROM plugin_values WHERE {_PLACE}"
 _REPLACE = f"""
     UPDATE plugin_values SET value = :value, expires_at = :expires_at, updated_at = :now
     WHERE {_PLACE} AND key = :key"""
@@ -49,16 +48,13 @@ _INSERT = """
     INSERT INTO plugin_values (plugin, namespace, key, value, session_id, expires_at, updated_at)
     VALUES (:plugin, :namespace, :key, :value, :session, :expires_at, :now)"""
 _DELETE = f"DELETE FROM plugin_values WHERE {_PLACE} AND key = :key AND {_IS_THERE}"
-_DELETE_EXPIRED = "DELETE FROM plugin_values WHERE plugin = :plugin AND expires_at <= :now"
 _FORGET = "DELETE FROM plugin_values WHERE plugin = :plugin"
-_FORGET_VERSION = "DELETE FROM plugin_schemas WHERE plugin = :plugin"
 _COUNT_ALL = "SELECT count(*) FROM plugin_values WHERE plugin = :plugin"
 
 # No two underscores in a row, so that no plugin's prefix begins another's.
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_.][a-z0-9]+)*", re.IGNORECASE)
 _MOST_NAME_CHARACTERS = 40
 
-_VERSIONS = "SELECT plugin, version FROM plugin_schemas"
 _SET_VERSION = """
     INSERT INTO plugin_schemas (plugin, version) VALUES (:plugin, :version)
     ON CONFLICT (plugin) DO UPDATE SET version = excluded.version"""
@@ -208,7 +204,7 @@ def content(connection: Connection, backend: Backend, plugin: str) -> PluginCont
 def forget(connection: Connection, backend: Backend, plugin: str) -> PluginContent:
     """Remove a plugin's values, tables and their version."""
     tables = backend.drop_tables(connection, prefix_of(plugin)) if _has_tables(plugin) else []
-    connection.execute(_FORGET_VERSION, {"plugin": plugin})
+    connection.execute("DELETE FROM plugin_schemas WHERE plugin = :plugin", {"plugin": plugin})
     values = connection.execute(_FORGET, {"plugin": clean_text(plugin)}).rowcount
     return PluginContent(values, tuple(tables))
 
@@ -254,8 +250,8 @@ def _remove(connection: Connection, place: _Place) -> bool:
 def _put(connection: Connection, statement: str, row: _Place) -> None:
     if connection.execute(statement, row).rowcount:
         return
-    connection.execute(_DELETE_EXPIRED, row)
-    if value_of(connection.execute(_COUNT, row)) >= MAX_KEYS:
+    connection.execute("DELETE FROM plugin_values WHERE plugin = :plugin AND expires_at <= :now", row)
+    if value_of(connection.execute(f"SELECT count(*) FROM plugin_values WHERE {_PLACE}", row)) >= MAX_KEYS:
         raise UsageError(
             f"the storage of plugin {row['plugin']} is full: it holds {MAX_KEYS} keys already; delete some, or use "
             "tables"
@@ -509,7 +505,7 @@ def _version(connection: Connection, plugin: str, newest: int) -> int:
         StoreVersionError: more than the plugin knows.
         StoreError: another plugin has the same prefix.
     """
-    versions: dict[str, int] = dict(connection.execute(_VERSIONS).fetchall())
+    versions: dict[str, int] = dict(connection.execute("SELECT plugin, version FROM plugin_schemas").fetchall())
     version = versions.get(plugin, 0)
     if version > newest:
         raise StoreVersionError(

@@ -31,8 +31,7 @@ _LINK_SOURCES = """
 _FORGET_FILE = "DELETE FROM written_files WHERE path = :path AND is_directory = :no"
 _INSERT_FILE = """
     INSERT INTO written_files (path, is_directory, started_ns, ended_ns, marks)
-    VALUES (:path, :is_directory, :started_ns, :ended_ns, :marks) RETURNING id"""
-_PRUNE = "DELETE FROM written_files WHERE id <= :id"
+    VALUES (:path, :is_directory, :started_ns, :ended_ns, :marks)"""
 # What a program renames, links or copies with its times keeps the time of its content.
 _WRITTEN_THEN = """
     SELECT started_ns, ended_ns, marks FROM written_files
@@ -150,21 +149,17 @@ def record_written(connection: Connection, files: Iterable[UsedFile], marks: Ite
         ended_ns: when the call ended.
     """
     text = marks_to_text(marks) or "[]"
-    number = 0
     for each in files:
         path = clean_text(str(each.path))
         if not each.is_directory:
             connection.execute(_FORGET_FILE, {"path": path, "no": False})
-        row = connection.execute(
-            _INSERT_FILE,
-            {
-                "path": path,
-                "is_directory": each.is_directory,
-                "started_ns": each.since_ns - _CLOCK_LAG_NS,
-                "ended_ns": ended_ns,
-                "marks": text,
-            },
-        ).fetchone()
-        number = row[0] if row is not None else 0
+        row = {
+            "path": path,
+            "is_directory": each.is_directory,
+            "started_ns": each.since_ns - _CLOCK_LAG_NS,
+            "ended_ns": ended_ns,
+            "marks": text,
+        }
+        number = connection.insert_numbered(_INSERT_FILE, row, "id")
         if number > MAX_WRITTEN_FILES and number % _PRUNED_EVERY == 0:
-            connection.execute(_PRUNE, {"id": number - MAX_WRITTEN_FILES})
+            connection.execute("DELETE FROM written_files WHERE id <= :id", {"id": number - MAX_WRITTEN_FILES})

@@ -88,7 +88,6 @@ _LAST_USED = f"""
     ORDER BY CASE WHEN directory = :directory THEN 0 ELSE 1 END, updated_at DESC, id DESC LIMIT 1"""
 _WRITTEN = (*_COLUMNS, "memory", "prompt_lists", "lock_token")
 _INSERT = insertion("sessions", _WRITTEN)
-_DELETE = "DELETE FROM sessions WHERE id = :it"
 _RENAME = "UPDATE sessions SET name = :name, search_number = NULL WHERE id = :it"
 _TOUCH = "UPDATE sessions SET updated_at = :moment WHERE id = :it"
 _HOLD = "SELECT lock_token FROM sessions WHERE id = :it"
@@ -246,7 +245,7 @@ def remove(connection: Connection, session_id: str) -> bool:
     """
     hold(connection, session_id)
     connection.search_index.forget_session(clean_text(session_id))
-    return connection.execute(_DELETE, {"it": clean_text(session_id)}).rowcount > 0
+    return connection.execute("DELETE FROM sessions WHERE id = :it", {"it": clean_text(session_id)}).rowcount > 0
 
 
 def touch(connection: Connection, session_id: str, moment: int | None = None) -> None:

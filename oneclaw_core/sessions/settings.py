@@ -32,12 +32,9 @@ class ToolStates:
     disabled_groups: frozenset[str] = frozenset()
 
 
-_SETTINGS = "SELECT key, value FROM settings ORDER BY key"
 _SET_SETTING = """
     INSERT INTO settings (key, value, updated_at) VALUES (:key, :value, :moment)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at"""
-_REMOVE_SETTING = "DELETE FROM settings WHERE key = :key"
-_DISABLED = "SELECT kind, name FROM tool_states WHERE NOT enabled"
 _SWITCH = """
     INSERT INTO tool_states (kind, name, enabled) VALUES (:kind, :name, :enabled)
     ON CONFLICT (kind, name) DO UPDATE SET enabled = excluded.enabled"""
@@ -52,8 +49,6 @@ _MAX_TEXT_CHARACTERS = 4_000
 _KEY = ("permission", "pattern", "agent", "task", "directory")
 _COLUMNS = (*_KEY, "decision", "expires_at", "source", "created_at", "last_used_at")
 _THIS = " AND ".join(f"{each} = :{each}" for each in _KEY)
-_GRANTS = f"SELECT {', '.join(_COLUMNS)} FROM grants ORDER BY permission, pattern, id"
-_PERMISSIONS = "SELECT name, decision FROM permissions ORDER BY name"
 # Of two with the same key the newer one holds.
 _SET_GRANT = f"""
     {insertion("grants", _COLUMNS)}
@@ -61,14 +56,10 @@ _SET_GRANT = f"""
         decision = excluded.decision, expires_at = excluded.expires_at, source = excluded.source,
         created_at = excluded.created_at, last_used_at = NULL"""
 _REMOVE_GRANTS = "DELETE FROM grants WHERE permission = :permission AND pattern = :pattern"
-_REMOVE_GRANT = f"DELETE FROM grants WHERE {_THIS}"
-_REMOVE_TASK_GRANTS = "DELETE FROM grants WHERE task = :task"
-_RESET_GRANTS = "DELETE FROM grants"
 _USED = f"UPDATE grants SET last_used_at = :moment WHERE {_THIS}"
 # All but the key of the grant.
 _LOG_COLUMNS = tuple(each.name for each in fields(PermissionUse) if each.name != "grant")
 _RECORD = insertion("permission_log", _LOG_COLUMNS)
-_PRUNE = "DELETE FROM permission_log WHERE id <= :id"
 _READ_LOG = f"SELECT {', '.join(_LOG_COLUMNS)} FROM permission_log"
 _LOG = f"{_READ_LOG} ORDER BY id DESC LIMIT :limit"
 _LOG_OF_SESSION = f"{_READ_LOG} WHERE session_id = :session ORDER BY id DESC LIMIT :limit"
@@ -77,7 +68,7 @@ _LOG_OF_SESSION = f"{_READ_LOG} WHERE session_id = :session ORDER BY id DESC LIM
 def read_settings(connection: Connection) -> dict[str, Any]:
     """Read all settings, by their keys in alphabetical order."""
     found = {}
-    for key, value in connection.execute(_SETTINGS).fetchall():
+    for key, value in connection.execute("SELECT key, value FROM settings ORDER BY key").fetchall():
         try:
             found[key] = json.loads(value)
         except (ValueError, TypeError, RecursionError) as error:
@@ -100,7 +91,7 @@ def set_setting(connection: Connection, key: str, value: Any) -> None:
 
 def remove_setting(connection: Connection, key: str) -> bool:
     """Reset a setting to its default; return True if it was set."""
-    return connection.execute(_REMOVE_SETTING, {"key": clean_text(key)}).rowcount > 0
+    return connection.execute("DELETE FROM settings WHERE key = :key", {"key": clean_text(key)}).rowcount > 0
 
 
 def change_setting(connection: Connection, key: str, change: Callable[[Any], Any]) -> Any:
@@ -129,7 +120,7 @@ def change_setting(connection: Connection, key: str, change: Callable[[Any], Any
 
 def read_tool_states(connection: Connection) -> ToolStates:
     """Read the disabled tools and groups."""
-    disabled = connection.execute(_DISABLED).fetchall()
+    disabled = connection.execute("SELECT kind, name FROM tool_states WHERE NOT enabled").fetchall()
     tools, groups = (frozenset(name for kind, name in disabled if kind == each) for each in ("tool", "group"))
     return ToolStates(tools, groups)
 
@@ -147,13 +138,13 @@ def set_tool_enabled(connection: Connection, kind: SwitchKind, name: str, enable
 
 def read_grants(connection: Connection) -> tuple[Grant, ...]:
     """Read what the user decided, by permission and pattern, without what only a newer version understands."""
-    rows = connection.execute(_GRANTS).fetchall()
+    rows = connection.execute(f"SELECT {', '.join(_COLUMNS)} FROM grants ORDER BY permission, pattern, id").fetchall()
     return tuple(_grant(row) for row in rows if row[5] in set(Decision))
 
 
 def read_permissions(connection: Connection) -> tuple[Grant, ...]:
     """Read what the user decided from a database of a version before :data:`GRANTS_SINCE`."""
-    rows = connection.execute(_PERMISSIONS).fetchall()
+    rows = connection.execute("SELECT name, decision FROM permissions ORDER BY name").fetchall()
     splits = ((name.partition(":"), decision) for name, decision in rows if decision in set(Decision))
     return tuple(
         Grant(permission, pattern or None, Decision(decision), source="version 0.1")
@@ -186,17 +177,17 @@ def remove_grants(connection: Connection, permission: str, pattern: str | None =
 
 def remove_grant(connection: Connection, grant: Grant) -> bool:
     """Remove one decision; return False if it is gone."""
-    return bool(connection.execute(_REMOVE_GRANT, _key(grant.key)).rowcount)
+    return bool(connection.execute(f"DELETE FROM grants WHERE {_THIS}", _key(grant.key)).rowcount)
 
 
 def remove_task_grants(connection: Connection, task: str) -> int:
     """Remove and count the decisions for a scheduled task, given its id."""
-    return connection.execute(_REMOVE_TASK_GRANTS, {"task": clean_text(task)}).rowcount
+    return connection.execute("DELETE FROM grants WHERE task = :task", {"task": clean_text(task)}).rowcount
 
 
 def reset_grants(connection: Connection) -> int:
     """Remove and count all decisions."""
-    return connection.execute(_RESET_GRANTS).rowcount
+    return connection.execute("DELETE FROM grants").rowcount
 
 
 def record_use(connection: Connection, use: PermissionUse) -> None:
@@ -208,7 +199,7 @@ def record_use(connection: Connection, use: PermissionUse) -> None:
     if use.grant is not None:
         connection.execute(_USED, {**_key(use.grant), "moment": moment})
     if number > MAX_LOG_ENTRIES and number % _PRUNED_EVERY == 0:
-        connection.execute(_PRUNE, {"id": number - MAX_LOG_ENTRIES})
+        connection.execute("DELETE FROM permission_log WHERE id <= :id", {"id": number - MAX_LOG_ENTRIES})
 
 
 def record_known_use(connection: Connection, use: PermissionUse, known: tuple[Grant, ...]) -> bool:

@@ -59,7 +59,6 @@ _PRAGMAS = frozenset({"query_only", "quick_check"})
 _SHARED = frozenset({"sqlite_master", "sqlite_sequence", "sqlite_temp_master", "pragma_quick_check", "plugin_schemas"})
 
 SQLITE = Dialect(
-    "sqlite",
     {
         ColumnType.TEXT: "TEXT",
         ColumnType.INTEGER: "INTEGER",

@@ -35,7 +35,6 @@ _NEW_MESSAGES = """
     SELECT sequence, type, substr(content, 1, :characters) FROM messages
     WHERE sequence > :after ORDER BY sequence LIMIT :page"""
 _NEW_SESSIONS = "SELECT id, name, title FROM sessions WHERE search_number IS NULL"
-_LAST_NUMBER = "SELECT coalesce(max(search_number), 0) FROM sessions"
 _NUMBER_SESSION = "UPDATE sessions SET search_number = :number WHERE id = :session"
 _FAMILY = """
     WITH RECURSIVE family (id) AS (
@@ -92,7 +91,7 @@ class SqliteSearchIndex(SearchIndex):
             until = rows[-1][0]
         if until != start:
             self.connection.execute("UPDATE search_state SET indexed_until = :until", {"until": until})
-        last_number = value_of(self.connection.execute(_LAST_NUMBER))
+        last_number = value_of(self.connection.execute("SELECT coalesce(max(search_number), 0) FROM sessions"))
         new_sessions = self.connection.execute(_NEW_SESSIONS).fetchall()
         for number, (session_id, name, title) in enumerate(new_sessions, last_number + 1):
             self.connection.execute(_NUMBER_SESSION, {"number": number, "session": session_id})

@@ -232,13 +232,12 @@ class Store:
         return await self._database.read(search.find, query, where, wants_all=wants_all)
 
     async def _index_new(self) -> None:
-        if not self._database.is_read_only:
-            await self._database.write(lambda it: it.search_index.index_new())
-            return
-        database = Database(self._database.backend)
+        database = Database(self._database.backend)  # which may write where this one only reads
         try:
             await database.write(lambda it: it.search_index.index_new())
         except StoreError:
+            if not self._database.is_read_only:
+                raise
             _log.warning("the home is read-only: the newest messages are not in the index and are not searched")
         finally:
             await database.close()

@@ -16,6 +16,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from oneclaw_core.sessions import (
+    SQL_PART,
     ColumnType,
     Connection,
     ConstraintError,
@@ -23,7 +24,6 @@ from oneclaw_core.sessions import (
     Dialect,
     foreign_table,
     invalid_statement,
-    rewrite_placeholders,
 )
 from oneclaw_postgres.address import SCHEMA
 from oneclaw_postgres.connecting import connect, lock_key
@@ -43,7 +43,6 @@ _FOREIGN_TABLE = f"""
     ORDER BY relkind DESC, relname LIMIT 1"""
 
 POSTGRESQL = Dialect(
-    "postgresql",
     MappingProxyType(
         {
             # Compared by code points, independent of the locale of the database.
@@ -199,11 +198,12 @@ def for_psycopg(sql: str) -> tuple[bytes, bool]:
     Returns:
         The statement, and True if it has placeholders. Without any, psycopg does not parse the text.
     """
-    names: list[str] = []
-
-    def placeholder(name: str) -> str:
-        names.append(name)
-        return f"%({name})s"
-
-    translated = rewrite_placeholders(sql, placeholder, lambda text: text.replace("%", "%%"))
-    return (translated if names else sql).encode(), bool(names)
+    pieces, end, has_placeholders = [], 0, False
+    for part in SQL_PART.finditer(sql):
+        name = part["name"]
+        has_placeholders = has_placeholders or name is not None
+        between = sql[end : part.start()].replace("%", "%%")
+        pieces += [between, part[0].replace("%", "%%") if name is None else f"%({name})s"]
+        end = part.end()
+    translated = "".join([*pieces, sql[end:].replace("%", "%%")])
+    return (translated if has_placeholders else sql).encode(), has_placeholders
