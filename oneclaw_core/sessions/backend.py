@@ -215,9 +215,8 @@ class SearchIndex(ABC):
     The statements take and give the following. ``newest`` gives a number that no message in the index exceeds.
     ``nth_newest`` skips ``:skipped`` of the newest messages that fit an ``:expression`` and gives the next one's
     number. ``count`` counts the messages that fit an ``:expression``. ``find_messages`` takes ``:characters`` (of each
-    message), an ``:expression``, the numbers ``:first`` and ``:last``, the moments ``:since`` and ``:until``, and a
-    ``:limit``; it gives the newest first. ``find_sessions`` takes an ``:expression``, ``:since``, ``:until`` and a
-    ``:limit``.
+    message), an ``:expression``, the moments ``:since`` and ``:until``, and a ``:limit``; it gives the newest first.
+    ``find_sessions`` takes an ``:expression``, ``:since``, ``:until`` and a ``:limit``.
 
     Attributes:
         INDEXED_CHARACTERS: the length of the part of a message that is indexed.

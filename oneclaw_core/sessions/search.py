@@ -25,14 +25,11 @@ _SAMPLE = 200
 _RAREST_UNITS = 4
 # A pair of words is looked for only if one of them is in so few messages that this is quick.
 _RARE_MESSAGES = 20_000
-# Numbers follow time, but clocks are set.
-_CLOCK_ERROR_MICROSECONDS = 86_400 * 1_000_000
 # The year 10000: what is later is no moment that could be shown.
 _END_OF_TIME = 253_402_300_800_000_000
 
 _TURN_START = """
     SELECT sequence FROM messages WHERE session_id = :session AND type = 'user' ORDER BY sequence DESC LIMIT 1"""
-_MOMENT_AT = "SELECT sequence, created_at FROM messages WHERE sequence >= :sequence ORDER BY sequence LIMIT 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +76,7 @@ def find(connection: Connection, query: Query, where: SearchRange, *, wants_all:
         searches = [(index.all_of(term for unit in query.units for term in unit.terms), _CANDIDATES)]
     else:
         searches = [(each, _LOOSE_CANDIDATES) for each in _loose_searches(index, query, frequencies, newest)]
-    limits = _limits(connection, where, newest)
+    limits = _moments(where)
     turns = {each: _turn_start(connection, each) for each in where.asking_sessions}
     passages: dict[int, Passage] = {}
     for expression, limit in searches:
@@ -150,16 +147,6 @@ def _sessions(index: SearchIndex, query: Query, where: SearchRange, *, wants_all
     ]
 
 
-def _limits(connection: Connection, where: SearchRange, newest: int) -> dict[str, int]:
-    """Translate a range to parameters of the statement that finds messages."""
-    first, last = 1, newest
-    if where.since is not None:
-        first = _first_since(connection, where.since - _CLOCK_ERROR_MICROSECONDS, newest)
-    if where.until is not None:
-        last = min(_first_since(connection, where.until + _CLOCK_ERROR_MICROSECONDS, newest), newest)
-    return {"first": first, "last": last, **_moments(where)}
-
-
 def _moments(where: SearchRange) -> dict[str, int]:
     return {"since": where.since or 0, "until": _END_OF_TIME if where.until is None else where.until}
 
@@ -167,19 +154,6 @@ def _moments(where: SearchRange) -> dict[str, int]:
 def _turn_start(connection: Connection, session_id: str) -> int:
     """Find the number of the message that began a session's last turn."""
     return int(value_of(connection.execute(_TURN_START, {"session": session_id})) or _END_OF_TIME)
-
-
-def _first_since(connection: Connection, moment: int, newest: int) -> int:
-    """Find the number of the first message since a moment by binary search, assuming that clocks are never set back."""
-    low, high = 1, newest + 1
-    while low < high:
-        middle = (low + high) // 2
-        row = connection.execute(_MOMENT_AT, {"sequence": middle}).fetchone()
-        if row is None or row[1] >= moment:
-            high = middle
-        else:
-            low = row[0] + 1
-    return low
 
 
 def _share(index: SearchIndex, terms: Iterable[str], newest: int) -> float:

@@ -63,7 +63,7 @@ class SqliteSearchIndex(SearchIndex):
         FROM message_search AS f
         CROSS JOIN messages AS m ON m.sequence = f.rowid
         CROSS JOIN sessions AS s ON s.id = m.session_id
-        WHERE f.message_search MATCH :expression AND f.rowid >= :first AND f.rowid <= :last
+        WHERE f.message_search MATCH :expression
               AND m.created_at >= :since AND m.created_at < :until AND s.ended_from IS NULL
         ORDER BY f.rowid DESC LIMIT :limit"""
     find_sessions = """

@@ -85,7 +85,7 @@ class PostgresSearchIndex(SearchIndex):
                 FROM message_search AS f
                 JOIN messages AS m ON m.sequence = f.sequence
                 JOIN sessions AS s ON s.id = m.session_id
-                WHERE f.terms @@ :expression::tsquery AND f.sequence >= :first AND f.sequence <= :last
+                WHERE f.terms @@ :expression::tsquery
                       AND m.created_at >= :since AND m.created_at < :until AND s.ended_from IS NULL
                 ORDER BY f.sequence DESC LIMIT :limit
             ) AS newest

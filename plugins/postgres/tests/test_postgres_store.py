@@ -606,7 +606,7 @@ def test_what_the_user_has_set_is_read_without_opening_the_store(tmp_path: Path)
 
     asyncio.run(main())
     states = read_states(backend_of(database_url(tmp_path)))
-    assert states == UserStates({"a": [1, "ü%"]}, states.grants, frozenset({"one"}), frozenset({"two"}))
+    assert states == UserStates(frozenset({"one"}), frozenset({"two"}), {"a": [1, "ü%"]}, states.grants)
     assert [(each.name, each.decision) for each in states.grants] == [("files.write", Decision.DENY)]
     change(tmp_path, "UPDATE settings SET value = '{'")
     with pytest.raises(StoreDamagedError, match="damaged setting"):
