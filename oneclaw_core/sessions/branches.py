@@ -68,12 +68,7 @@ def branch(connection: Connection, session_id: str, name: str | None = None, bef
     if before is not None and sessions.has_parted_call(connection, session_id, before):
         raise StoreError(f"a branch before message {before} would part a tool call from its result")
     made = sessions.create(
-        connection,
-        name,
-        agent=origin.agent,
-        model=origin.model,
-        title=origin.title,
-        directory=origin.directory,
+        connection, name, agent=origin.agent, model=origin.model, title=origin.title, directory=origin.directory
     )
     place = {"session": clean_text(session_id), "after": 0, "before": before or ENDLESS, "page": _PAGE}
     copied: dict[int, int] = {}

@@ -98,12 +98,7 @@ class PluginStorage:
         self._session_id = session_id
 
     def _at(self, key: str) -> _Place:
-        return {
-            "plugin": clean_text(self._plugin),
-            "namespace": self._session_id,
-            "key": clean_text(key),
-            "now": now(),
-        }
+        return {"plugin": clean_text(self._plugin), "namespace": self._session_id, "key": clean_text(key), "now": now()}
 
     @property
     def url(self) -> str:

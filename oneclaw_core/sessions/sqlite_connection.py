@@ -86,12 +86,7 @@ class SqliteConnection(Connection):
     _are_values_checked = True
 
     def __init__(
-        self,
-        path: Path,
-        busy_seconds: float,
-        *,
-        is_read_only: bool = False,
-        is_immutable: bool = False,
+        self, path: Path, busy_seconds: float, *, is_read_only: bool = False, is_immutable: bool = False
     ) -> None:
         """Connect to a file.
 
