@@ -337,16 +337,13 @@ class Backend(ABC):
     def prepare(self) -> Connection:
         """Connect to the database, create it if it is missing, and migrate it to the current schema."""
         connection = self.connect()
-        try:
+        with closed_on_error(connection):
             with connection.transaction(writes=False):
                 version = self.version(connection)
             if 0 < version < SCHEMA_VERSION:
                 self.keep_before_migration(version, SCHEMA_VERSION)
             if version < SCHEMA_VERSION:
                 self.bring_up_to_date(connection)
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
     def bring_up_to_date(self, connection: Connection) -> None:
@@ -382,7 +379,7 @@ class Backend(ABC):
         if not self.exists():
             return self.prepare()
         connection = self.connect_read_only()
-        try:
+        with closed_on_error(connection):
             with connection.transaction(writes=False):
                 version = self.version(connection)
             if 0 < version < SCHEMA_VERSION:
@@ -391,9 +388,6 @@ class Backend(ABC):
                     f"{SCHEMA_VERSION}), and a command that only reads does not migrate it; to migrate it: "
                     f"{self.how_to_migrate}"
                 )
-        except BaseException:
-            connection.close()
-            raise
         if version:
             return connection
         connection.close()
@@ -533,6 +527,16 @@ class Backend(ABC):
     @abstractmethod
     def set_last_number(self, connection: Connection, table: Table, number: int) -> None:
         """Set the row number that a table continues from."""
+
+
+@contextmanager
+def closed_on_error(connection: Connection) -> Iterator[None]:
+    """Close a connection if a block raises."""
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
 
 
 @contextmanager

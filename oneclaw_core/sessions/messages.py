@@ -119,12 +119,8 @@ def newest(connection: Connection, session_id: str, before: int | None, limit: i
         before: the ``sequence`` of the entry to end before, ``None`` for the end of the history.
         limit: how many at most.
     """
-    place = {
-        "session": clean_text(session_id),
-        "before": ENDLESS if before is None else before,
-        "after": 0,
-        "page": limit,
-    }
+    before = ENDLESS if before is None else before
+    place = {"session": clean_text(session_id), "before": before, "after": 0, "page": limit}
     return _read(connection, _BACKWARDS, place, with_data=False)[::-1]
 
 

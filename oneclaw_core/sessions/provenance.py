@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from oneclaw_core.sessions.backend import Connection, rows_in
+from oneclaw_core.sessions.backend import Connection, rows_in, value_of
 from oneclaw_core.types.messages import MessageType
 from oneclaw_core.types.provenance import Mark, MarkKind, Provenance, marks_of_text, marks_to_text
 from oneclaw_core.types.text import clean_text
@@ -41,8 +41,7 @@ _WRITTEN = "SELECT path, is_directory, started_ns, ended_ns, marks FROM written_
 
 def mark_session(connection: Connection, session_id: str, marks: Iterable[Mark]) -> None:
     """Add the marks of a message to those of its session, which outlast any summary."""
-    stored = connection.execute(_SESSION_MARKS, {"session": clean_text(session_id)}).fetchone()
-    before = stored[0] if stored is not None else None
+    before = value_of(connection.execute(_SESSION_MARKS, {"session": clean_text(session_id)}))
     provenance = Provenance()
     provenance.add(marks_of_text(before) if before else ())
     provenance.add(marks)

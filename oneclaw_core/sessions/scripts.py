@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.scripts.journal import ScriptCall, ScriptCallState, continuing_text, without_placeholders
 from oneclaw_core.secrets.redaction import redact_all
 from oneclaw_core.sessions import schema, sessions
-from oneclaw_core.sessions.backend import ENDLESS, Connection, rows_in
+from oneclaw_core.sessions.backend import ENDLESS, Connection, rows_in, value_of
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
@@ -128,8 +128,8 @@ def _of_calls(connection: Connection, session_id: str, call_ids: Sequence[str]) 
 
 def is_open(connection: Connection, session_id: str, call_id: str) -> bool:
     """Return True if a call has begun a script that has not finished."""
-    row = connection.execute(_FIND, {"session": clean_text(session_id), "call": clean_text(call_id)}).fetchone()
-    return row is not None and row[0] == ScriptCallState.OPEN
+    place = {"session": clean_text(session_id), "call": clean_text(call_id)}
+    return value_of(connection.execute(_FIND, place)) == ScriptCallState.OPEN
 
 
 def copy_scripts(connection: Connection, session_id: str, to: str, before: int | None) -> None:

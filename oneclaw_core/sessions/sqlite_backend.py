@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import StoreDamagedError, StoreError
 from oneclaw_core.sessions import sqlite_connection, sqlite_files
-from oneclaw_core.sessions.backend import SCHEMA_VERSION, Backend, ColumnType, Connection, Inspection, value_of
+from oneclaw_core.sessions.backend import SCHEMA_VERSION, Backend, ColumnType, Inspection, closed_on_error, value_of
 from oneclaw_core.sessions.locks import FileLocks
 from oneclaw_core.sessions.schema import TABLES
 from oneclaw_core.sessions.sqlite_connection import ConfinedSqliteConnection, SqliteConnection, damaged, explain
@@ -19,6 +19,7 @@ from oneclaw_core.sessions.sqlite_connection import ConfinedSqliteConnection, Sq
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from oneclaw_core.sessions.backend import Connection
     from oneclaw_core.sessions.schema import Column, Table
 
 # Stands in the file's header, where file(1) and sqlite3 find it: "OClw".
@@ -133,22 +134,16 @@ class SqliteBackend(Backend):
 
     def _is_current(self, connection: Connection) -> bool:
         """Return True for the current schema and a write-ahead log; close the connection on an error."""
-        try:
+        with closed_on_error(connection):
             with connection.transaction(writes=False):
                 is_current = self.version(connection) == SCHEMA_VERSION
             return is_current and value_of(connection.execute("PRAGMA journal_mode")) == "wal"
-        except BaseException:
-            connection.close()
-            raise
 
     def _migrated(self) -> Connection:
         # Migrating begins with a check of the owner: another program's file must not change in any way.
         connection = super().prepare()
-        try:
+        with closed_on_error(connection):
             self._enable_write_ahead_log(connection)
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
     def has_tables(self, connection: Connection) -> bool:
