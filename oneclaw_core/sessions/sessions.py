@@ -120,7 +120,7 @@ def new_id() -> str:
 
 
 class NewSession(TypedDict, total=False):
-    """What a session begins with.
+    """Values that a session begins with.
 
     Attributes:
         agent: its name; always given.

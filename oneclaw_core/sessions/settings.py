@@ -1,4 +1,4 @@
-"""What the user has set: settings, decisions on permissions, and disabled tools and groups; and the log of permissions.
+"""The user's settings, decisions on permissions, disabled tools and groups; and the log of permissions.
 
 All but the log is also read without opening the store, see :func:`read_states`. Every version of the schema keeps the
 tables of settings and disabled tools as they are.
