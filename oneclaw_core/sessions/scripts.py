@@ -129,7 +129,7 @@ def _of_calls(connection: Connection, session_id: str, call_ids: Sequence[str]) 
 def is_open(connection: Connection, session_id: str, call_id: str) -> bool:
     """Return True if a call has begun a script that has not finished."""
     place = {"session": clean_text(session_id), "call": clean_text(call_id)}
-    return value_of(connection.execute(_FIND, place)) == ScriptCallState.OPEN
+    return bool(value_of(connection.execute(_FIND, place)) == ScriptCallState.OPEN)
 
 
 def copy_scripts(connection: Connection, session_id: str, to: str, before: int | None) -> None:
