@@ -12,7 +12,7 @@ from made_models import opened
 from oneclaw_core import TokenUsage, ToolCall, tool
 from oneclaw_core.errors import StoreError
 from oneclaw_core.providers import ModelResponse
-from oneclaw_core.sessions import sqlite_backend
+from oneclaw_core.sessions import sqlite_connection
 from oneclaw_core.turn import call_records
 from oneclaw_core.types.messages import MessageType
 
@@ -42,7 +42,7 @@ class Lock:
 @pytest.fixture
 def impatient(monkeypatch):
     """No one waits ten seconds for the lock here."""
-    monkeypatch.setattr(sqlite_backend, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(sqlite_connection, "BUSY_SECONDS", 0.05)
     monkeypatch.setattr(call_records, "STORE_RETRY_SECONDS", 0.1)
 
 
