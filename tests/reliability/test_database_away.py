@@ -13,7 +13,7 @@ from made_models import opened
 from oneclaw_core import MessageType, ToolCall, ToolContext, tool
 from oneclaw_core.errors import StoreUnavailableError
 from oneclaw_core.providers import ModelResponse
-from oneclaw_core.sessions import sqlite_backend
+from oneclaw_core.sessions import sqlite_connection
 from oneclaw_core.turn import call_records
 
 pytestmark = pytest.mark.one_python
@@ -56,7 +56,7 @@ class ClosedDatabase:
 
 @pytest.fixture
 def outage(database_environ, tmp_path, monkeypatch, request):
-    monkeypatch.setattr(sqlite_backend, "BUSY_SECONDS", 0.02)
+    monkeypatch.setattr(sqlite_connection, "BUSY_SECONDS", 0.02)
     url = database_environ.get("ONECLAW_DATABASE_URL")
     if url is None:
         yield LockedFile(tmp_path / "oneclaw.db")
