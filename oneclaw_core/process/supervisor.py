@@ -14,15 +14,7 @@ import signal
 import sys
 import time
 
-from oneclaw_core.process.python_worker import (
-    LENGTH_BYTES,
-    adopt_orphans,
-    descendants,
-    enter_sandbox,
-    read_exactly,
-    read_proc,
-    send_signal,
-)
+from oneclaw_core.process import python_worker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +64,7 @@ class Supervisor:
     def prepare(self) -> None:
         """Enter the sandbox, in the process that becomes the program."""
         if self._sandbox:
-            enter_sandbox(*map(int, self._sandbox))
+            python_worker.enter_sandbox(*map(int, self._sandbox))
 
     def run(self, command: list[bytes], stdout: int, stderr: int) -> list[bytes]:
         """Run a program until it ends, or until standard input does.
@@ -121,7 +113,7 @@ class Supervisor:
     def _descendants(self) -> dict[int, int]:
         """Find the running descendants. Without a child there are none, since this process adopts orphans."""
         self._reap()
-        return descendants(os.getpid()) if self._has_children else {}
+        return python_worker.descendants(os.getpid()) if self._has_children else {}
 
     def _end(self, *, is_all: bool) -> None:
         # Ending one process can orphan others in the middle of a look around, so one look that finds none is no proof.
@@ -143,11 +135,11 @@ class Supervisor:
 
     def _signal(self, pids: list[int], number: int) -> None:
         if not _HAS_PROC:
-            send_signal(-self._program, number)
+            python_worker.send_signal(-self._program, number)
         for pid in pids:
-            send_signal(pid, number)
+            python_worker.send_signal(pid, number)
             if number != signal.SIGKILL:
-                send_signal(pid, signal.SIGCONT)  # a stopped process receives nothing else
+                python_worker.send_signal(pid, signal.SIGCONT)  # a stopped process receives nothing else
 
     def _wait(self, seconds: float | None) -> None:
         """Wait until something happens: a child ends, or standard input does."""
@@ -207,7 +199,10 @@ def start(command: list[bytes], stdout: int, stderr: int, prepare: Callable[[], 
 
 
 def _name(pid: int) -> bytes:
-    return read_proc(f"/proc/{pid}/cmdline").replace(SEPARATOR, b" ").strip()[:_NAME_BYTES] or b"process %d" % pid
+    return (
+        python_worker.read_proc(f"/proc/{pid}/cmdline").replace(SEPARATOR, b" ").strip()[:_NAME_BYTES]
+        or b"process %d" % pid
+    )
 
 
 def main() -> None:
@@ -223,11 +218,11 @@ def supervise(kind: type[Supervisor]) -> None:
     """
     stdout, stderr, stop_signal = map(int, sys.argv[1:4])
     stdin = int(sys.argv[5])
-    adopt_orphans()
+    python_worker.adopt_orphans()
     supervisor = kind(stop_signal, float(sys.argv[4]), stdin if stdin >= 0 else None, sys.argv[6:])
     try:
-        length = int.from_bytes(read_exactly(_CONTROL, LENGTH_BYTES), "big")
-        report = supervisor.run(read_exactly(_CONTROL, length).split(SEPARATOR), stdout, stderr)
+        length = int.from_bytes(python_worker.read_exactly(_CONTROL, python_worker.LENGTH_BYTES), "big")
+        report = supervisor.run(python_worker.read_exactly(_CONTROL, length).split(SEPARATOR), stdout, stderr)
         os.write(_REPORT, SEPARATOR.join(report))
         os.close(_REPORT)
     except BaseException:
@@ -238,4 +233,4 @@ def supervise(kind: type[Supervisor]) -> None:
     os._exit(0)  # taking the interpreter apart takes a while
 
 
-_HAS_PROC = bool(read_proc("/proc/self/stat"))
+_HAS_PROC = bool(python_worker.read_proc("/proc/self/stat"))
