@@ -46,7 +46,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.cli.output import styled as styled
     from oneclaw_core.cli.output import table_text as table_text
     from oneclaw_core.cli.plugins import look_at_unpacked as look_at_unpacked
-    from oneclaw_core.cli.prompt import request_document as request_document
     from oneclaw_core.cli.providers import given_options as given_options
     from oneclaw_core.cli.providers import service_options as service_options
     from oneclaw_core.cli.providers import warn_of_environment as warn_of_environment
@@ -56,6 +55,11 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.cli.rendering import failures_as_events as failures_as_events
     from oneclaw_core.cli.run import read_stdin as read_stdin
     from oneclaw_core.cli.running import with_configuration as with_configuration
+    from oneclaw_core.cli.running import with_home as with_home
+    from oneclaw_core.cli.running import with_store as with_store
+    from oneclaw_core.cli.session_texts import session_document as session_document
+    from oneclaw_core.cli.session_texts import timestamp as timestamp
+    from oneclaw_core.cli.sessions import listed_session as listed_session
     from oneclaw_core.cli.trust import forget_trust as forget_trust
     from oneclaw_core.cli.trust import trust_directory as trust_directory
     from oneclaw_core.compaction.estimate import definition_tokens as definition_tokens
@@ -65,6 +69,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.installation.review_pages import note_reviewed as note_reviewed
     from oneclaw_core.installation.stores import backend_of as backend_of
     from oneclaw_core.installation.stores import home_with_backend as home_with_backend
+    from oneclaw_core.previews.preview import request_document as request_document
     from oneclaw_core.services.manager import chat_services as chat_services
     from oneclaw_core.system.home import find_profiles as find_profiles
     from oneclaw_core.types.agents import MAX_SYSTEM_PROMPT_CHARACTERS as MAX_SYSTEM_PROMPT_CHARACTERS

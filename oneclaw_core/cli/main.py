@@ -62,7 +62,6 @@ BUILTIN_COMMANDS = {
     "run": BuiltinCommand("run:run", "Send one message and print the answer."),
     "serve": BuiltinCommand("serve:serve", "Run services: the web page, scheduled tasks, messengers."),
     "call": BuiltinCommand("run:call", "Run one tool and print its result."),
-    "prompt": BuiltinCommand("prompt:prompt", "Show exactly what would be sent to the model next."),
     "tools": BuiltinCommand("tools:tools", "List the tools, enable and disable them."),
     "groups": BuiltinCommand("tools:groups", "List the tool groups."),
     "plugins": BuiltinCommand("plugins:plugins", "List, install, make and check plugins."),

@@ -41,12 +41,10 @@ def stacked(*options: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
     return decorate
 
 
-_AGENT = click.option("--agent", metavar="NAME", help="The agent; by default the session's.")
-_MODEL = click.option("--model", metavar="PROVIDER/MODEL", help="The model; by default the session's.")
 _CONVERSATION = stacked(
     click.option("--session", metavar="NAME", help="The session to continue, by name or id; a new name begins one."),
-    _AGENT,
-    _MODEL,
+    click.option("--agent", metavar="NAME", help="The agent; by default the session's."),
+    click.option("--model", metavar="PROVIDER/MODEL", help="The model; by default the session's."),
     click.option(
         "--continue", "continues", is_flag=True, help="Continue the newest session of this directory, else the newest."
     ),
@@ -152,14 +150,6 @@ def conversation_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*arguments, choice=choice, **parameters)
 
     return stacked(_CONVERSATION, allow_option)(gather)
-
-
-stored_conversation_options = stacked(
-    click.option("--session", metavar="NAME", help="A stored session, by name or id; by default a new one."),
-    _AGENT,
-    _MODEL,
-)
-"""Gives a command that begins no session the parameters ``session``, ``agent`` and ``model``."""
 
 
 def session_hint(session: str) -> str:

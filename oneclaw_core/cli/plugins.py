@@ -16,7 +16,6 @@ from oneclaw_core.capabilities.page import page_lines
 from oneclaw_core.capabilities.record import user_reviews
 from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.options import confirm, yes_option
 from oneclaw_core.cli.output import (
     document_of,
     is_terminal,
@@ -192,28 +191,6 @@ def accept(names: tuple[str, ...], is_all: bool) -> None:
     home.create()
     PluginOrigins(home).accept(installed, accepted)
     print_text(f"accepted as installed: {', '.join(sorted(accepted))}")
-
-
-@plugins.command("forget")
-@click.argument("name")
-@yes_option
-def forget(name: str, is_confirmed: bool) -> None:
-    """Remove a plugin's values and tables from the database.
-
-    The plugin itself stays installed, and starts from scratch. The files in its folder of the home stay.
-    """
-    found = with_store(lambda store: store.plugin_content(name))
-    if not found.values and not found.tables:
-        raise NotFoundError(f"plugin {name!r} has stored nothing in the database")
-    shown = ", ".join(
-        f"{count} {noun if count == 1 else noun + 's'}"
-        for count, noun in ((found.values, "value"), (len(found.tables), "table"))
-        if count
-    )
-    if not is_confirmed:
-        confirm("remove", f"what plugin {name!r} has stored", f"Remove what plugin {name} has stored ({shown})?")
-    with_store(lambda store: store.forget_plugin(name))
-    print_text(f"what plugin {name} had stored is removed: {shown}")
 
 
 @plugins.command("disable")

@@ -6,7 +6,6 @@ import os
 import stat
 import sys
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -23,7 +22,6 @@ from oneclaw_core.cli.output import (
     json_text,
     print_json,
     print_listing,
-    print_table,
     print_text,
     printable,
     printable_line,
@@ -32,13 +30,14 @@ from oneclaw_core.cli.output import (
 )
 from oneclaw_core.cli.running import with_home, with_store
 from oneclaw_core.cli.session_texts import session_document, timestamp
-from oneclaw_core.errors import NotFoundError, OneClawError, SessionBusyError, UsageError
+from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
 from oneclaw_core.scripts.journal import script_documents
 from oneclaw_core.sessions.conversations import Sessions, StoppedTurn, stop_turn
 from oneclaw_core.types.messages import MessageType
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator
+    from datetime import datetime
 
     from oneclaw_core.app import OneClaw
     from oneclaw_core.sessions.sessions import Session, SessionSummary
@@ -64,7 +63,7 @@ def list_sessions(limit: int | None, as_json: bool) -> None:
     found = with_store(lambda store: store.list_sessions(limit), is_read_only=True)
     documents = (session_document(each) | {"message_count": each.message_count} for each in found)
     rows = (
-        (*_named(each), each.agent, each.model or "default", each.message_count, timestamp(each.updated_at))
+        (*listed_session(each), each.agent, each.model or "default", each.message_count, timestamp(each.updated_at))
         for each in found
     )
     print_listing(as_json, documents, ("session", "title", "agent", "model", "messages", "last used"), rows)
@@ -219,39 +218,6 @@ async def _branch(claw: OneClaw, name: str, new_name: str | None, to: int | None
     return await claw.branch_session(found.id, new_name, before=before)
 
 
-@sessions.command("prune")
-@click.option(
-    "--older-than", type=click.IntRange(min=0), metavar="DAYS", help="Delete sessions not used for this many days."
-)
-@click.option("--keep", type=click.IntRange(min=0), metavar="NUMBER", help="Keep this many, the most recently used.")
-@click.option("--named", "has_named", is_flag=True, help="Also delete sessions with a name.")
-@yes_option
-@json_option
-def prune(older_than: int | None, keep: int | None, has_named: bool, is_confirmed: bool, as_json: bool) -> None:
-    """Delete old sessions, after listing them.
-
-    With both --older-than and --keep, a session must be old and not among those that are kept. Sessions with a name
-    stay, unless --named is given.
-    """
-    if older_than is None and keep is None:
-        raise click.UsageError("give --older-than DAYS, --keep NUMBER, or both")
-    found = [each for each in with_store(lambda store: store.list_sessions(), is_read_only=True) if not each.parent_id]
-    chosen = [each for each in found[keep or 0 :] if has_named or each.name is None]
-    if older_than is not None:
-        limit = datetime.now(UTC) - timedelta(days=older_than)
-        chosen = [each for each in chosen if each.updated_at < limit]
-    if chosen and not as_json:
-        rows = [(*_named(each), each.message_count, timestamp(each.updated_at)) for each in chosen]
-        print_table(("session", "title", "messages", "last used"), rows)
-    if chosen and not is_confirmed:
-        confirm("delete", f"{len(chosen)} sessions", f"Delete these {len(chosen)} sessions?")
-    deleted = with_home(lambda claw: _delete(claw, chosen)) if chosen else []
-    if as_json:
-        print_json([session_document(each) for each in deleted])
-    else:
-        print_text(f"{len(deleted)} session{'' if len(deleted) == 1 else 's'} deleted")
-
-
 @sessions.command("delete")
 @click.argument("name")
 @yes_option
@@ -270,7 +236,8 @@ def delete(name: str, is_confirmed: bool) -> None:
     print_text(f"session {shown} is deleted")
 
 
-def _named(session: SessionSummary) -> tuple[str, str]:
+def listed_session(session: SessionSummary) -> tuple[str, str]:
+    """Return the name and the title of a session, as listings show them."""
     title = printable_line(session.title or session.last_text, _TITLE_CHARACTERS)
     return printable_name(session.name or session.id[:12]), title
 
@@ -362,16 +329,3 @@ def _private(path: str, flags: int) -> int:
         os.close(descriptor)
         raise
     return descriptor
-
-
-async def _delete(claw: OneClaw, chosen: Sequence[SessionSummary]) -> list[Session]:
-    deleted: list[Session] = []
-    for each in chosen:
-        try:
-            await claw.delete_session(each.id)
-        except SessionBusyError as error:
-            warn(str(error))
-        else:
-            deleted.append(each)
-    await claw.plugins.drain(2.0)
-    return deleted

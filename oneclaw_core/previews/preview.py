@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.compaction.estimate import definition_tokens, message_tokens, text_tokens
 from oneclaw_core.models.adapted import loading_of, prepare_request
 from oneclaw_core.providers.base import wire_request
 from oneclaw_core.sessions.conversations import no_session
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from oneclaw_core.turn.state import TurnParts
     from oneclaw_core.turn.turn_request import TurnRequest
     from oneclaw_core.types.model_requests import ModelRequest
+    from oneclaw_core.types.tools import ToolDefinition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,3 +124,46 @@ class Previews:
             groups=tuple(each.name for each in request.tools.groups),
             usage=usage,
         )
+
+
+def request_document(preview: RequestPreview) -> dict[str, Any]:
+    """Describe a request, each part with its estimated size in tokens."""
+    request = preview.request
+    group_of = {definition.name: group.name for group in request.tools.groups for definition in group.tools}
+    tools = [_tool_document(definition, group_of.get(definition.name)) for definition in request.tools]
+    messages = [_message_document(message) for message in request.messages]
+    sizes = {
+        "system_prompt": text_tokens(request.system_prompt),
+        "tools": sum(tool["estimated_tokens"] for tool in tools),
+        "messages": sum(message["estimated_tokens"] for message in messages),
+    }
+    return {
+        "model": preview.model,
+        "tool_loading": str(preview.tool_loading),
+        "max_output_tokens": request.max_output_tokens,
+        "parameters": dict(request.parameters),
+        "system_prompt": request.system_prompt,
+        "tools": tools,
+        "messages": messages,
+        "estimated_tokens": {**sizes, "total": sum(sizes.values())},
+    }
+
+
+def _tool_document(definition: ToolDefinition, group: str | None) -> dict[str, Any]:
+    sent = {"name": definition.name, "description": definition.description, "parameters": definition.parameters}
+    return {**sent, "group": group, "estimated_tokens": definition_tokens(definition)}
+
+
+def _message_document(message: Message) -> dict[str, Any]:
+    document: dict[str, Any] = {"type": str(message.type)}
+    if message.tool_name is not None:
+        document |= {"tool_call_id": message.tool_call_id, "tool_name": message.tool_name}
+    if message.type is MessageType.TOOL_CALL:
+        document["arguments"] = message.tool_input
+    else:
+        document["content"] = message.content
+    if message.type is MessageType.TOOL_RESULT:
+        document |= {"status": str(message.tool_status), "error_type": message.error_type}
+    if message.provider_data is not None:
+        document["provider_data"] = message.provider_data
+    return {**document, "estimated_tokens": message_tokens(message)}

@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.sessions.schema import TABLES as TABLES
     from oneclaw_core.sessions.schema import Column as Column
     from oneclaw_core.sessions.schema import Table as Table
+    from oneclaw_core.sessions.sessions import SessionSummary as SessionSummary
     from oneclaw_core.sessions.sqlite_backend import APPLICATION_ID as APPLICATION_ID
     from oneclaw_core.sessions.sqlite_backend import SqliteBackend as SqliteBackend
     from oneclaw_core.sessions.sqlite_connection import SqliteConnection as SqliteConnection

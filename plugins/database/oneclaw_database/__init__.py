@@ -12,5 +12,10 @@ if TYPE_CHECKING:
 
 @hookimpl
 def register_commands(register: CommandRegistrar) -> None:
-    """Register ``oneclaw db``."""
+    """Register ``oneclaw db``, and what removes stored sessions and values of plugins."""
     register("db", "oneclaw_database.care:db", help="Show, migrate and copy the database.")
+    register(
+        "prune", "oneclaw_database.stored:prune", help="Delete old sessions, after listing them.", parent="sessions"
+    )
+    summary = "Remove a plugin's values and tables from the database."
+    register("forget", "oneclaw_database.stored:forget", help=summary, parent="plugins")

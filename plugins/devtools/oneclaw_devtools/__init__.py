@@ -30,6 +30,8 @@ def register_settings(register: SettingsRegistrar) -> None:
 
 @hookimpl
 def register_commands(register: CommandRegistrar) -> None:
-    """Add the commands to ``oneclaw plugins``."""
+    """Add the commands to ``oneclaw plugins``, and ``oneclaw prompt``."""
+    summary = "Show exactly what would be sent to the model next."
+    register("prompt", "oneclaw_devtools.commands.prompt:prompt", help=summary)
     for name, (target, summary) in _COMMANDS.items():
         register(name, f"oneclaw_devtools.commands.{target}", help=summary, parent="plugins")

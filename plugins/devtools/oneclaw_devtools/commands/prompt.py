@@ -1,26 +1,25 @@
-"""``oneclaw prompt``: what a model would be sent next."""
+"""`oneclaw prompt`: what a model would be sent next."""
 
 from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from oneclaw_core.cli.options import stored_conversation_options
-from oneclaw_core.cli.output import is_terminal, json_option, print_json, print_text, printable, reserved_stdout
-from oneclaw_core.cli.running import with_home
-from oneclaw_core.compaction.estimate import definition_tokens, message_tokens, text_tokens
-from oneclaw_core.errors import UsageError
-from oneclaw_core.types.messages import MessageType
-from oneclaw_core.types.model_requests import ToolLoading
-
-if TYPE_CHECKING:
-    from oneclaw_core.previews.preview import RequestPreview
-    from oneclaw_core.types.messages import Message
-    from oneclaw_core.types.tools import ToolDefinition
-
+from oneclaw_core import MessageType, UsageError
+from oneclaw_core.cli import (
+    is_terminal,
+    json_option,
+    print_json,
+    print_text,
+    printable,
+    request_document,
+    reserved_stdout,
+    with_home,
+)
+from oneclaw_core.providers import ToolLoading
 
 _LOADING = {
     ToolLoading.NATIVE: "loaded groups in the wire format's own way",
@@ -31,7 +30,9 @@ _LOADING = {
 
 
 @click.command()
-@stored_conversation_options
+@click.option("--session", metavar="NAME", help="A stored session, by name or id; by default a new one.")
+@click.option("--agent", metavar="NAME", help="The agent; by default the session's.")
+@click.option("--model", metavar="PROVIDER/MODEL", help="The model; by default the session's.")
 @click.option("--wire", "is_wired", is_flag=True, help="Print the body as the provider writes it, as JSON.")
 @json_option
 def prompt(session: str | None, agent: str | None, model: str | None, is_wired: bool, as_json: bool) -> None:
@@ -53,30 +54,7 @@ def prompt(session: str | None, agent: str | None, model: str | None, is_wired: 
         _print_parts(request_document(preview))
 
 
-def request_document(preview: RequestPreview) -> dict[str, Any]:
-    """Describe a request, each part with its estimated size in tokens."""
-    request = preview.request
-    group_of = {definition.name: group.name for group in request.tools.groups for definition in group.tools}
-    tools = [_tool_document(definition, group_of.get(definition.name)) for definition in request.tools]
-    messages = [_message_document(message) for message in request.messages]
-    sizes = {
-        "system_prompt": text_tokens(request.system_prompt),
-        "tools": sum(tool["estimated_tokens"] for tool in tools),
-        "messages": sum(message["estimated_tokens"] for message in messages),
-    }
-    return {
-        "model": preview.model,
-        "tool_loading": str(preview.tool_loading),
-        "max_output_tokens": request.max_output_tokens,
-        "parameters": dict(request.parameters),
-        "system_prompt": request.system_prompt,
-        "tools": tools,
-        "messages": messages,
-        "estimated_tokens": {**sizes, "total": sum(sizes.values())},
-    }
-
-
-def _print_wire(preview: RequestPreview, *, as_json: bool) -> None:
+def _print_wire(preview: Any, *, as_json: bool) -> None:
     wire = preview.wire
     if wire is None:
         raise UsageError(
@@ -88,26 +66,6 @@ def _print_wire(preview: RequestPreview, *, as_json: bool) -> None:
     else:
         # Programs get the bytes that would be sent.
         click.echo(printable(body) if is_terminal(sys.stdout) else body)
-
-
-def _tool_document(definition: ToolDefinition, group: str | None) -> dict[str, Any]:
-    sent = {"name": definition.name, "description": definition.description, "parameters": definition.parameters}
-    return {**sent, "group": group, "estimated_tokens": definition_tokens(definition)}
-
-
-def _message_document(message: Message) -> dict[str, Any]:
-    document: dict[str, Any] = {"type": str(message.type)}
-    if message.tool_name is not None:
-        document |= {"tool_call_id": message.tool_call_id, "tool_name": message.tool_name}
-    if message.type is MessageType.TOOL_CALL:
-        document["arguments"] = message.tool_input
-    else:
-        document["content"] = message.content
-    if message.type is MessageType.TOOL_RESULT:
-        document |= {"status": str(message.tool_status), "error_type": message.error_type}
-    if message.provider_data is not None:
-        document["provider_data"] = message.provider_data
-    return {**document, "estimated_tokens": message_tokens(message)}
 
 
 def _compact(document: Any) -> str:
