@@ -5,8 +5,8 @@ FROM python:3.13-slim AS build
 COPY . /source
 RUN python -m venv /opt/oneclaw \
     && /opt/oneclaw/bin/pip install --no-cache-dir /source \
-        $(for name in agents anthropic chain checkpoints config files gemini http_providers javascript mcp memory offline \
-            openai pdf postgres scheduled_tasks search serve setup shell skills telegram web; do echo "/source/plugins/$name"; done)
+        $(for name in agents anthropic chain channels checkpoints config files gemini http_providers javascript mcp memory \
+            offline openai pdf postgres scheduled_tasks search serve setup shell skills telegram web; do echo "/source/plugins/$name"; done)
 
 FROM python:3.13-slim
 

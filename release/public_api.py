@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 LISTING = ROOT / "release" / "public-api.txt"
 PAGE = ROOT / "docs" / "python-api.md"  # says whom each name is for
 FIXTURES = "pytest_oneclaw"  # of another distribution
-KIT = "oneclaw_http_providers"  # of another one, which plugins share
+KITS = ("oneclaw_channels", "oneclaw_http_providers")  # of other ones, which plugins share
 MAX_NAMES = 250
 _LONGEST_VALUE = 200
 _HEADING = re.compile(r"^## (For .*)$", re.MULTILINE)
@@ -87,8 +87,10 @@ def own_names() -> list[str]:
 
 @cache
 def _packages() -> dict[str, griffe.Object | griffe.Alias]:
-    loader = griffe.GriffeLoader(search_paths=[ROOT, ROOT / "plugins" / FIXTURES, ROOT / "plugins" / "http_providers"])
-    packages = {name: loader.load(name) for name in ("oneclaw_core", FIXTURES, KIT)}
+    loader = griffe.GriffeLoader(
+        search_paths=[ROOT, *(ROOT / "plugins" / each for each in (FIXTURES, "channels", "http_providers"))]
+    )
+    packages = {name: loader.load(name) for name in ("oneclaw_core", FIXTURES, *KITS)}
     loader.resolve_aliases(implicit=True)
     return packages
 
@@ -99,11 +101,11 @@ def _found(packages: dict[str, griffe.Object | griffe.Alias], module: str) -> gr
 
 
 def _is_exported(member: griffe.Object | griffe.Alias) -> bool:
-    """Return True if a package exports what it has imported; all but the kit do so by a list of lazy names."""
+    """Return True if a package exports what it has imported; all but the kits do so by a list of lazy names."""
     if not member.is_alias or member.parent is None or not member.parent.is_init_module:
         return False
-    is_ours = member.target_path.partition(".")[0] in ("oneclaw_core", FIXTURES, KIT)
-    is_listed = member.parent.path == KIT or "lazy_names" in member.parent.members
+    is_ours = member.target_path.partition(".")[0] in ("oneclaw_core", FIXTURES, *KITS)
+    is_listed = member.parent.path in KITS or "lazy_names" in member.parent.members
     return is_ours and is_listed and "._lazy" not in member.target_path
 
 

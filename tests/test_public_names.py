@@ -104,6 +104,7 @@ def test_a_name_that_moved_is_still_found_with_a_warning(old, new, name):
     ("old", "package", "name"),
     [
         ("testing", "pytest_oneclaw", "CallTool"),
+        ("channels", "oneclaw_channels", "ChatRouter"),
         ("providers", "oneclaw_http_providers", "HttpProvider"),
         ("http_providers", "oneclaw_http_providers", "HttpProvider"),
     ],

@@ -2,7 +2,7 @@ import pwd
 
 import pytest
 
-from oneclaw_core.channels.message_files import with_mentioned_files
+from oneclaw_core.channels.mentions import with_mentioned_files
 from oneclaw_core.cli.main import main
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.system.home import find_home

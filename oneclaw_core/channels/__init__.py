@@ -1,7 +1,8 @@
 """Public names for plugins that let people talk to OneClaw: a page, a messenger.
 
-A plugin writes a :class:`ChatChannel`, and a service that opens a :class:`ChatRouter` and passes each message to it.
-The router does what all channels share: pairing, a durable inbox and outbox, sessions, commands, questions, streaming.
+A plugin writes a :class:`ChatChannel`, and a service that opens a ``ChatRouter`` of the library ``oneclaw-channels``
+and passes each message to it. The router does what all messengers share: pairing, a durable inbox and outbox, sessions,
+commands, questions, streaming.
 """
 
 from __future__ import annotations
@@ -17,25 +18,21 @@ if TYPE_CHECKING:
     from oneclaw_core.channels.chat_channel import InboundFile as InboundFile
     from oneclaw_core.channels.chat_channel import RetryLaterError as RetryLaterError
     from oneclaw_core.channels.chat_channel import UndeliverableError as UndeliverableError
-    from oneclaw_core.channels.router import ChatRouter as ChatRouter
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
-    from oneclaw_core.channels.chat_view import split_text as split_text
+    from oneclaw_core.channels.chat_channel import split_text as split_text
     from oneclaw_core.channels.commands import SlashCommand as SlashCommand
     from oneclaw_core.channels.commands import SlashCommands as SlashCommands
     from oneclaw_core.channels.commands import expandable_command as expandable_command
     from oneclaw_core.channels.commands import follow as follow
     from oneclaw_core.channels.commands import is_slash_command as is_slash_command
+    from oneclaw_core.channels.commands import plugin_commands_of as plugin_commands_of
     from oneclaw_core.channels.conversation import MOST_WAITING as MOST_WAITING
     from oneclaw_core.channels.conversation import Conversation as Conversation
     from oneclaw_core.channels.conversation import TurnListener as TurnListener
     from oneclaw_core.channels.conversation import TurnQueue as TurnQueue
-    from oneclaw_core.channels.mailbox import ChatState as ChatState
-    from oneclaw_core.channels.mailbox import Mailbox as Mailbox
-    from oneclaw_core.channels.mailbox import Pairing as Pairing
-    from oneclaw_core.channels.mailbox import Person as Person
-    from oneclaw_core.channels.message_files import message_with_files as message_with_files
-    from oneclaw_core.channels.message_files import with_mentioned_files as with_mentioned_files
+    from oneclaw_core.channels.mentions import with_mentioned_files as with_mentioned_files
     from oneclaw_core.previews.preview import SessionStatus as SessionStatus
+    from oneclaw_core.types.agents import ReasoningLevel as ReasoningLevel
 
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, "oneclaw_channels")

@@ -13,12 +13,14 @@ from oneclaw_core.errors import OneClawError
 from oneclaw_core.permissions.requests import PermissionAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from oneclaw_core.channels.conversation import TurnListener
     from oneclaw_core.contract.contact_points import Receipt
     from oneclaw_core.permissions.approval import ApprovalQuestion
     from oneclaw_core.types.user_question import UserQuestion
+
+_FENCE = "```"
 
 
 class RetryLaterError(OneClawError):
@@ -112,8 +114,7 @@ class ChatQuestion:
         id: random, for buttons: 16 characters of letters and digits.
         person: who may answer.
         text: the question, in lines of a fixed width.
-        choices: what can be chosen: the value to pass to
-            :meth:`~oneclaw_core.channels.router.ChatRouter.answer`, and its label.
+        choices: what can be chosen: the value to pass to ``ChatRouter.answer``, and its label.
         approval: the question as data, if it is for a permission.
         user_question: the question as data, if a tool asks it.
     """
@@ -195,3 +196,44 @@ class ChatChannel(Channel):
     def view(self, chat: str) -> TurnListener | None:
         """Return what shows the events of turns in a chat; ``None`` to have answers sent as messages."""
         return None
+
+
+def split_text(text: str, limit: int | None, length: Callable[[str], int] = len) -> list[str]:
+    """Split Markdown into parts of a length, at the ends of paragraphs or lines where there are some.
+
+    A block of code that is split is closed in one part and opened again in the next.
+
+    Args:
+        text: Markdown.
+        limit: how long a part may be; ``None`` for any length.
+        length: measures a text.
+    """
+    parts: list[str] = []
+    rest = text.strip()
+    while limit is not None and length(rest) > limit:
+        room = limit - len(_FENCE) - 1
+        end = _longest(rest, room, length)
+        for mark in ("\n\n", "\n", " "):
+            found = rest.rfind(mark, end // 2, end)
+            if found > 0:
+                end = found
+                break
+        part, rest = rest[:end], rest[end:].lstrip("\n" if _is_in_code(rest[:end]) else None)
+        if _is_in_code(part):
+            opened = next(line for line in reversed(part.split("\n")) if line.lstrip().startswith(_FENCE)).strip()
+            # A line that is a whole part leaves no room for a long opening.
+            part, rest = f"{part}\n{_FENCE}", f"{opened[:20] if opened != _FENCE else _FENCE}\n{rest}"
+        parts.append(part.strip())
+    return [each for each in [*parts, rest.strip()] if each]
+
+
+def _longest(text: str, limit: int, length: Callable[[str], int]) -> int:
+    low, high = 1, min(len(text), limit)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if length(text[:middle]) <= limit else (low, middle - 1)
+    return low
+
+
+def _is_in_code(text: str) -> bool:
+    return sum(line.lstrip().startswith(_FENCE) for line in text.split("\n")) % 2 == 1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from oneclaw_core.channels.commands import expandable_command
-from oneclaw_core.channels.message_files import with_mentioned_files
+from oneclaw_core.channels.mentions import with_mentioned_files
 from oneclaw_core.cli.options import (
     allow_option,
     conversation_options,

@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.files.access import append_content as append_content
     from oneclaw_core.files.access import list_directory as list_directory
     from oneclaw_core.files.access import opened_directory as opened_directory
+    from oneclaw_core.files.attachments import MAX_ATTACHMENT_BYTES as MAX_ATTACHMENT_BYTES
+    from oneclaw_core.files.attachments import media_type_of as media_type_of
     from oneclaw_core.files.hidden_paths import folded_name as folded_name
     from oneclaw_core.files.protected_places import ENVIRONMENTS as ENVIRONMENTS
     from oneclaw_core.files.protected_places import OBEYED_PARTS as OBEYED_PARTS

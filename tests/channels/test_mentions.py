@@ -2,7 +2,7 @@
 
 import pytest
 
-from oneclaw_core.channels.message_files import MAX_FILE_BYTES, with_mentioned_files
+from oneclaw_core.channels.mentions import MAX_FILE_BYTES, with_mentioned_files
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 

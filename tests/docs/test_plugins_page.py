@@ -19,7 +19,7 @@ def test_the_list_is_the_one_of_today():
 def test_each_plugin_has_a_section_with_what_it_adds():
     sections = PAGE.read_text("utf-8").split("\n### ")[1:]
     names = {section.partition("\n")[0] for section in sections}
-    libraries = {"pytest_oneclaw", "http_providers"}
+    libraries = {"pytest_oneclaw", "channels", "http_providers"}
     folders = {path.parent.name for path in ROOT.glob("plugins/*/pyproject.toml")} - libraries
     assert names == {f"oneclaw-{name.replace('_', '-')}" for name in folders}
     pdf = next(section for section in sections if section.startswith("oneclaw-pdf\n"))

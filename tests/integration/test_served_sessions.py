@@ -15,9 +15,10 @@ import httpx
 import pytest
 from bot_api_server import OWNER, TOKEN, BotApiServer
 from model_server import ModelServer, calls, silence, text
+from oneclaw_channels import Mailbox, Pairing
 
 from oneclaw_core import OneClaw
-from oneclaw_core.channels import Inbound, Mailbox, Pairing
+from oneclaw_core.channels import Inbound
 from oneclaw_core.http import ServerTokens
 
 pytestmark = pytest.mark.one_python

@@ -12,8 +12,10 @@ from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from oneclaw_channels import Mailbox, message_with_files
+
 from oneclaw_core import Attachment, MessageType, SessionBusyError
-from oneclaw_core.channels import Inbound, InboundFile, Mailbox, message_with_files
+from oneclaw_core.channels import Inbound, InboundFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,8 +13,9 @@ from oneclaw_core.cli import json_option, print_json, print_table, print_text, p
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
+    from oneclaw_channels import Pairing
+
     from oneclaw_core import PluginContext
-    from oneclaw_core.channels import Pairing
 
     Value = TypeVar("Value")
 
@@ -71,8 +72,9 @@ def unpair(person: str) -> None:
 
 
 def _with_pairing(work: Callable[[Pairing], Awaitable[Value]]) -> Value:
+    from oneclaw_channels import Pairing
+
     from oneclaw_core import OneClaw
-    from oneclaw_core.channels import Pairing
 
     async def run() -> Value:
         async with OneClaw.open() as app:

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from bot_api_server import GROUP, OWNER, STRANGER, TOKEN, BotApiServer
+from oneclaw_channels import Pairing
 from oneclaw_telegram import pace, service
 from oneclaw_telegram.bot_api import BotApi
 from oneclaw_telegram.channel import TelegramChannel
@@ -18,7 +19,7 @@ from oneclaw_telegram.service import take_webhook, webhook_secret
 from oneclaw_telegram.updates import Bot, Tap, albums, read_album, read_update
 
 from oneclaw_core import OneClawError, ToolContext, ToolResult, hookimpl, tool
-from oneclaw_core.channels import InboundFile, Pairing, RetryLaterError, UndeliverableError
+from oneclaw_core.channels import InboundFile, RetryLaterError, UndeliverableError
 from oneclaw_core.plugins import OutMessage, WebRequest
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
@@ -220,7 +221,7 @@ def test_a_message_that_telegram_did_not_forget_is_answered_once(home, telegram)
     code = f"""
 import asyncio, os
 from oneclaw_core import OneClaw
-from oneclaw_core.channels import ChatRouter, Pairing
+from oneclaw_channels import ChatRouter, Pairing
 from oneclaw_core.services.manager import ServiceManager
 
 accept = ChatRouter.accept

@@ -11,26 +11,31 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from oneclaw_core.channels import commands
-from oneclaw_core.channels.chat_channel import RetryLaterError, UndeliverableError
-from oneclaw_core.channels.chat_view import MessageView, Questions, split_text, wait_for_event
-from oneclaw_core.channels.conversation import Conversation, TurnQueue
-from oneclaw_core.channels.mailbox import ChatState, Mailbox, OutgoingText, Pairing
-from oneclaw_core.channels.message_files import message_with_files
-from oneclaw_core.contract.contact_points import OutMessage
-from oneclaw_core.errors import OneClawError, SessionBusyError, UsageError, describe_error
-from oneclaw_core.permissions.requests import PermissionAnswer
-from oneclaw_core.types.messages import MessageType
+from oneclaw_channels.chat_view import MessageView, Questions, wait_for_event
+from oneclaw_channels.mailbox import ChatState, Mailbox, OutgoingText, Pairing
+from oneclaw_channels.received_files import message_with_files
+from oneclaw_core import MessageType, OneClawError, PermissionAnswer, SessionBusyError, UsageError
+from oneclaw_core.channels import (
+    Conversation,
+    RetryLaterError,
+    SlashCommands,
+    TurnQueue,
+    UndeliverableError,
+    expandable_command,
+    follow,
+    is_slash_command,
+    plugin_commands_of,
+    split_text,
+)
+from oneclaw_core.plugins import OutMessage
+from oneclaw_core.process import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
 
-    from oneclaw_core.app import OneClaw
-    from oneclaw_core.channels.chat_channel import ChatChannel, Inbound
-    from oneclaw_core.channels.mailbox import InboxRow, OutboxRow
-    from oneclaw_core.permissions.requests import PermissionRequest
-    from oneclaw_core.types.messages import Attachment, Message
-    from oneclaw_core.types.user_question import UserQuestion
+    from oneclaw_channels.mailbox import InboxRow, OutboxRow
+    from oneclaw_core import Attachment, Message, OneClaw, PermissionRequest, UserQuestion
+    from oneclaw_core.channels import ChatChannel, Inbound
 
 POLL_SECONDS = 2.0
 """The pause between two looks at what other processes have stored."""
@@ -250,7 +255,7 @@ class _Chat:
         self._has_answer = router._wants_delivery.set
         self._chat = chat
         self._state = state
-        self._commands = commands.SlashCommands(self._claw)
+        self._commands = SlashCommands(self._claw)
         self._waiting: dict[int, _Line] = {}
         self._inbound: Inbound | None = None
         self._is_closing = False
@@ -319,8 +324,8 @@ class _Chat:
 
     async def _do(self, line: str, row: InboxRow | None) -> None:
         is_forwarded = _is_forwarded(line)
-        expandable = None if is_forwarded else await commands.expandable_command(self._claw, line)
-        if commands.is_slash_command(line) and expandable is None and not is_forwarded:
+        expandable = None if is_forwarded else await expandable_command(self._claw, line)
+        if is_slash_command(line) and expandable is None and not is_forwarded:
             await self._command(line, row)
             return
         command, text = expandable or (None, str(line))
@@ -330,7 +335,7 @@ class _Chat:
         typed = line.split(maxsplit=1)[0]
         name = typed.lower()
         in_group = row is not None and not row.inbound.is_private
-        if in_group and (name in _NOT_IN_GROUPS or typed[1:] in commands.plugin_commands_of(self._claw).private()):
+        if in_group and (name in _NOT_IN_GROUPS or typed[1:] in plugin_commands_of(self._claw).private()):
             raise UsageError(f"{name} works in a private chat only: others read along here")
         answer = await self._commands.run(self._conversation, line)
         await self._check_agent()
@@ -338,7 +343,7 @@ class _Chat:
             answer = replace(answer, text="There is nothing to leave. /clear begins a new session.")
         texts = [each for each in (answer.text, answer.copy) if each]
         if not answer.resume and answer.send is None:
-            await commands.follow(self._conversation, answer)
+            await follow(self._conversation, answer)
             if name == "/clear" and not texts:
                 texts = ["A new session begins with your next message."]
             await self._finish(row, texts)
@@ -346,7 +351,7 @@ class _Chat:
         if texts:
             await self._finish(None, texts)
         async with self._turn(row):
-            await commands.follow(self._conversation, answer)
+            await follow(self._conversation, answer)
 
     async def _check_agent(self) -> None:
         """Take back the choice of an agent that this channel does not allow."""

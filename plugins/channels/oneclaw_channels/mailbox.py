@@ -14,16 +14,16 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.channels.chat_channel import Inbound
-from oneclaw_core.types.messages import Attachment
-from oneclaw_core.types.text import clean_text
+from oneclaw_core import Attachment
+from oneclaw_core.channels import Inbound
+from oneclaw_core.tools import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from oneclaw_core.app import OneClaw
-    from oneclaw_core.sessions.plugin_storage import PluginStorage, PluginTables, StorageConnection
-    from oneclaw_core.types.agents import ReasoningLevel
+    from oneclaw_core import OneClaw
+    from oneclaw_core.channels import ReasoningLevel
+    from oneclaw_core.sessions import PluginStorage, PluginTables, StorageConnection
 
 STORAGE = "channels"
 KEPT_SECONDS = 30 * 24 * 3600

@@ -1,9 +1,8 @@
-"""Files of messages: those that a message of the user names, and those that people send along.
+"""Files that a message of the user names: ``@PATH`` attaches a file, or the names in a directory.
 
-``@PATH`` attaches a file, or the names in a directory. Only for text that a person typed in a channel. Who types the
-path of a hidden file wants it read, so it is attached too, and the notice says so; text that may come from elsewhere,
-such as an argument of a script, names none. Text of tools, models and programs never goes through here. Of the files
-that people send, images and PDF files go with the message, all others into a folder of the home.
+Only for text that a person typed in a channel. Who types the path of a hidden file wants it read, so it is attached
+too, and the notice says so; text that may come from elsewhere, such as an argument of a script, names none. Text of
+tools, models and programs never goes through here.
 """
 
 from __future__ import annotations
@@ -11,22 +10,16 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import OneClawError, UsageError
-from oneclaw_core.files.attachments import MAX_ATTACHMENT_BYTES, media_type_of, read_attachment
+from oneclaw_core.errors import UsageError
+from oneclaw_core.files.attachments import media_type_of, read_attachment
 from oneclaw_core.files.hidden_paths import is_hidden
-from oneclaw_core.system.private_files import make_private_directory
-from oneclaw_core.system.threads import run_in_thread
-from oneclaw_core.types.messages import Attachment
 from oneclaw_core.types.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from oneclaw_core.channels.chat_channel import ChatChannel, InboundFile
+    from oneclaw_core.types.messages import Attachment
 
 MAX_MENTIONS = 20
 MAX_FILE_BYTES = 100_000
@@ -35,9 +28,6 @@ MAX_NAMES = 500
 # At the beginning or behind a blank, so that an address of mail is none; quotes take blanks along.
 _MENTION = re.compile(r'(?:(?<=\s)|^|(?<=[(\[]))@(?:"(?P<quoted>[^"\n]{1,1000})"|(?P<plain>[^\s"@]{1,1000}))')
 _CLOSING = ".,;:!?)]}'"
-_MAX_NAME_CHARACTERS = 100
-_UNSAFE = re.compile(r"[^\w.-]+")
-_UNSAFE_TYPE = re.compile(r"[^a-z0-9.+/-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,56 +138,3 @@ def _names(path: Path) -> str:
 
 def _framed(path: Path, kind: str, content: str) -> str:
     return f"[The user attached the {kind} {path}:]\n{content}\n[End of {path}]"
-
-
-async def message_with_files(
-    text: str, files: Sequence[InboundFile], folder: Path, number: str, channel: ChatChannel | None = None
-) -> tuple[str, list[Attachment]]:
-    """Fetch the files of a message.
-
-    Args:
-        text: of the message.
-        files: what came with it.
-        folder: for files that no model looks at.
-        number: of the message; begins the names of its files, so that fetching again replaces them.
-        channel: that they came through; ``None`` if all have their data.
-
-    Returns:
-        The message, which names each file that no model looks at or that could not be fetched, and attachments for the
-        model.
-    """
-    attachments: list[Attachment] = []
-    notes: list[str] = []
-    for place, file in enumerate(files, 1):
-        name = _safe_name(file.name)
-        try:
-            data = file.data if file.data is not None or channel is None else await channel.fetch(file)
-        except OneClawError as error:
-            notes.append(f"[file {name}: {error}]")
-            continue
-        if data is None:
-            continue
-        media_type = media_type_of(data)
-        if media_type is not None and len(data) <= MAX_ATTACHMENT_BYTES:
-            attachments.append(Attachment(name, media_type, data))
-            continue
-        path = folder / f"{number}-{place}-{name}"
-        await run_in_thread(partial(_write, path, data))
-        kind = _UNSAFE_TYPE.sub("", file.media_type)[:_MAX_NAME_CHARACTERS]
-        notes.append(f"[file {name} ({kind}, {len(data):,} bytes) is stored as {path}]")
-    if attachments and not text and not notes:
-        # A message has to have words.
-        notes = [f"[sent without words: {', '.join(each.name for each in attachments)}]"]
-    return "\n\n".join([text, *notes] if text else notes), attachments
-
-
-def _safe_name(name: str) -> str:
-    plain = _UNSAFE.sub("_", name.replace("\\", "/").rsplit("/", 1)[-1]).lstrip(".")
-    return plain[-_MAX_NAME_CHARACTERS:] or "file"
-
-
-def _write(path: Path, data: bytes) -> None:
-    make_private_directory(path.parent.parent)
-    make_private_directory(path.parent)
-    path.write_bytes(data)
-    path.chmod(0o600)

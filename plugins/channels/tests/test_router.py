@@ -5,17 +5,10 @@ import threading
 from contextlib import asynccontextmanager
 
 import pytest
+from oneclaw_channels import ChatRouter, Pairing
 
 from oneclaw_core import Attachment, ToolContext, ToolResult, hookimpl, tool
-from oneclaw_core.channels import (
-    ChatChannel,
-    ChatRouter,
-    Inbound,
-    InboundFile,
-    Pairing,
-    RetryLaterError,
-    UndeliverableError,
-)
+from oneclaw_core.channels import ChatChannel, Inbound, InboundFile, RetryLaterError, UndeliverableError
 from oneclaw_core.plugins import Receipt
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20

@@ -1,4 +1,4 @@
-"""What a chat shows: a turn as one message that grows, the parts that a long text is sent in, and questions.
+"""What a chat shows: a turn as one message that grows, and questions.
 
 Each question is open to one person, for half an hour, and answered once.
 """
@@ -12,23 +12,29 @@ from contextlib import suppress
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from oneclaw_core.channels.chat_channel import ChatQuestion, RetryLaterError
-from oneclaw_core.contract.contact_points import OutMessage
-from oneclaw_core.errors import describe_error
-from oneclaw_core.permissions.approval import approval_question, question_text, user_question_text
-from oneclaw_core.permissions.requests import PermissionAnswer
-from oneclaw_core.types import events
+from oneclaw_core import (
+    CompactedEvent,
+    ModelSwitchedEvent,
+    NoticeEvent,
+    PermissionAnswer,
+    TextEvent,
+    TextWithdrawnEvent,
+    ToolCallEvent,
+    ToolResultEvent,
+    TurnFinishedEvent,
+)
+from oneclaw_core.channels import ChatQuestion, RetryLaterError, split_text
+from oneclaw_core.permissions import approval_question, question_text, user_question_text
+from oneclaw_core.plugins import OutMessage
+from oneclaw_core.process import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from oneclaw_core.channels.chat_channel import ChatChannel
-    from oneclaw_core.permissions.requests import PermissionRequest
-    from oneclaw_core.types.messages import Attachment
-    from oneclaw_core.types.user_question import UserQuestion
+    from oneclaw_core import Attachment, PermissionRequest, TurnEvent, UserQuestion
+    from oneclaw_core.channels import ChatChannel
 
 TYPING_SECONDS = 4.0
-_FENCE = "```"
 OPEN_SECONDS = 1800.0
 _COLUMNS = 60
 _LABELS = {
@@ -41,47 +47,6 @@ _LABELS = {
 }
 _YES_OR_NO = (("yes", "Yes"), ("no", "No"))
 _log = logging.getLogger("oneclaw.channels")
-
-
-def split_text(text: str, limit: int | None, length: Callable[[str], int] = len) -> list[str]:
-    """Split Markdown into parts of a length, at the ends of paragraphs or lines where there are some.
-
-    A block of code that is split is closed in one part and opened again in the next.
-
-    Args:
-        text: Markdown.
-        limit: how long a part may be; ``None`` for any length.
-        length: measures a text.
-    """
-    parts: list[str] = []
-    rest = text.strip()
-    while limit is not None and length(rest) > limit:
-        room = limit - len(_FENCE) - 1
-        end = _longest(rest, room, length)
-        for mark in ("\n\n", "\n", " "):
-            found = rest.rfind(mark, end // 2, end)
-            if found > 0:
-                end = found
-                break
-        part, rest = rest[:end], rest[end:].lstrip("\n" if _is_in_code(rest[:end]) else None)
-        if _is_in_code(part):
-            opened = next(line for line in reversed(part.split("\n")) if line.lstrip().startswith(_FENCE)).strip()
-            # A line that is a whole part leaves no room for a long opening.
-            part, rest = f"{part}\n{_FENCE}", f"{opened[:20] if opened != _FENCE else _FENCE}\n{rest}"
-        parts.append(part.strip())
-    return [each for each in [*parts, rest.strip()] if each]
-
-
-def _longest(text: str, limit: int, length: Callable[[str], int]) -> int:
-    low, high = 1, min(len(text), limit)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if length(text[:middle]) <= limit else (low, middle - 1)
-    return low
-
-
-def _is_in_code(text: str) -> bool:
-    return sum(line.lstrip().startswith(_FENCE) for line in text.split("\n")) % 2 == 1
 
 
 class MessageView:
@@ -113,27 +78,27 @@ class MessageView:
         self._shown = ""
         self._ended = asyncio.Event()
 
-    def show(self, event: events.TurnEvent) -> None:
+    def show(self, event: TurnEvent) -> None:
         """Show an event."""
         match event:
-            case events.TextEvent():
+            case TextEvent():
                 self._text += event.text
-            case events.TextWithdrawnEvent():
+            case TextWithdrawnEvent():
                 self._text = ""
-            case events.ToolCallEvent() | events.ToolResultEvent() if event.parent_id is not None:
+            case ToolCallEvent() | ToolResultEvent() if event.parent_id is not None:
                 pass  # a script is one line
-            case events.ToolCallEvent():
+            case ToolCallEvent():
                 self._end_text()
                 self._calls[event.id] = f"`{_name(event.name)}` …"
-            case events.ToolResultEvent():
+            case ToolResultEvent():
                 self._calls.pop(event.id, None)
                 seconds = f"{event.duration_ms / 1000:.1f} s"
                 outcome = seconds if event.result.is_success else f"failed after {seconds}"
                 self._parts.append(f"`{_name(event.name)}` {outcome}")
                 self.attachments += event.result.attachments
-            case events.CompactedEvent() | events.ModelSwitchedEvent() | events.NoticeEvent():
+            case CompactedEvent() | ModelSwitchedEvent() | NoticeEvent():
                 self._parts.append(f"({event.notice})")
-            case events.TurnFinishedEvent():
+            case TurnFinishedEvent():
                 self._text = event.text
                 self._notice = event.notice
 
