@@ -53,24 +53,19 @@ def choose_sandbox(setting: str = AUTO) -> ChosenSandbox:
             is_available=False, reason="the setting sandbox is off", remedy="oneclaw config set sandbox auto"
         )
         return ChosenSandbox(None, off, is_off=True)
-    rejected: list[tuple[str, Strength]] = []
-    for backend in _backends(setting):
-        strength = backend.probe()
-        if strength.is_available:
-            return ChosenSandbox(backend, strength, tuple(rejected))
-        rejected.append((backend.name, strength))
-    if rejected:
-        return ChosenSandbox(None, rejected[0][1], tuple(rejected))
-    none = Strength(is_available=False, reason=f"no sandbox is known for {sys.platform}", remedy="use Linux, or WSL 2")
-    return ChosenSandbox(None, none)
-
-
-def _backends(setting: str) -> list[SandboxBackend]:
-    """Return those that a setting allows, the strongest first."""
-    backends: list[SandboxBackend] = []
+    backends: list[SandboxBackend] = []  # the strongest first
     if sys.platform == "linux":
         from oneclaw_core.process.sandbox.bubblewrap import Bubblewrap
         from oneclaw_core.process.sandbox.landlock import Landlocked
 
         backends = [Bubblewrap(), Landlocked()]
-    return [each for each in backends if setting in (AUTO, each.name)]
+    rejected: list[tuple[str, Strength]] = []
+    for backend in backends:
+        if setting not in (AUTO, backend.name):
+            continue
+        strength = backend.probe()
+        if strength.is_available:
+            return ChosenSandbox(backend, strength, tuple(rejected))
+        rejected.append((backend.name, strength))
+    none = Strength(is_available=False, reason=f"no sandbox is known for {sys.platform}", remedy="use Linux, or WSL 2")
+    return ChosenSandbox(None, rejected[0][1] if rejected else none, tuple(rejected))
