@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from oneclaw_core.tool_sources.published_tools import add_program_tools
 from oneclaw_core.turn.turn_request import TurnRequest, check_texts
-from oneclaw_core.types.agents import GENERAL_ASSISTANT, AgentLimits
-from oneclaw_core.types.events import TurnFinishedEvent
+from oneclaw_core.types.agents import GENERAL_ASSISTANT, Agent, AgentLimits, ReasoningLevel
+from oneclaw_core.types.events import CompactedEvent, TurnEvent, TurnFinishedEvent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from oneclaw_core.system.home import Home
     from oneclaw_core.tools.calls.call import ToolClient, ToolOutcome
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.types.agents import Agent, ReasoningLevel
-    from oneclaw_core.types.events import CompactedEvent, TurnEvent
     from oneclaw_core.types.messages import Attachment
     from oneclaw_core.types.model_requests import ModelRequest
     from oneclaw_core.types.tool_groups import ToolGroupDefinition

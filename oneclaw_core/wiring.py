@@ -78,12 +78,11 @@ from oneclaw_core.tools.calls.steps import (
 )
 from oneclaw_core.tools.executor import ToolExecutor
 from oneclaw_core.turn.call_records import patient
-from oneclaw_core.turn.state import TurnParts
-from oneclaw_core.turn.steps import built, streamed
-from oneclaw_core.turn.turn_hooks import hooked
+from oneclaw_core.turn.state import Answer, Ask, TurnParts
+from oneclaw_core.turn.steps import built, hooked, streamed
 from oneclaw_core.turn.turn_request import TurnRequest
 from oneclaw_core.turn.turns import Turns
-from oneclaw_core.types.steps import chain
+from oneclaw_core.types.steps import Step, chain
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -98,9 +97,7 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.calls.call import Call
     from oneclaw_core.tools.calls.running_call import Questions
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.turn.state import Answer, Ask
     from oneclaw_core.types.events import CompactedEvent, TurnEvent
-    from oneclaw_core.types.steps import Step
     from oneclaw_core.types.user_question import UserAsker
 
 
@@ -160,7 +157,6 @@ async def open_home(
         # In a thread: a subprocess may have to look at a plugin first.
         reviews = Reviews(is_required=review_required(stored, environ))
         catalog = await run_in_thread(partial(load_plugins, disabled, points, reviews))
-        # A call must not fail because the database is away for a moment.
         decisions = Decisions(await store.grants(), allow)
         permissions = PermissionPolicy(patient(store), decisions, People(ask, ask_user))
         opened = _wired(found, catalog, store, stored, environ, permissions, start, deps)

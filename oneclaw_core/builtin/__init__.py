@@ -15,14 +15,13 @@ MANIFESTS = (
     "read_file",
     "write_file",
     "http_request",
-    "create_agent",
 )
 
 
 @hookimpl
 def register_tools(register: ToolRegistrar) -> None:
     """Register the core tools, the way to load all others among them."""
-    from oneclaw_core.json_schema.short_types import types_of_results
+    from oneclaw_core.json_schema.compact import types_of_results
     from oneclaw_core.tools.group_tools import FindToolGroupsTool, LoadToolGroupTool
 
     register(LoadToolGroupTool(register.registry, types_of_results))

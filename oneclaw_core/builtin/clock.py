@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
-
     from oneclaw_core.tools.context import ToolContext
 
 # Not strftime: its names change with the locale.

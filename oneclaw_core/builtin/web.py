@@ -8,12 +8,12 @@ import re
 import time
 import unicodedata
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from oneclaw_core.builtin.files import DOWNLOADS
 from oneclaw_core.errors import PermissionDeniedError
-from oneclaw_core.files.access import new_file
+from oneclaw_core.files.access import NewFile, new_file
 from oneclaw_core.files.text_content import untrusted
 from oneclaw_core.http.clients import expands_boundedly
 from oneclaw_core.http.messages import (
@@ -34,10 +34,8 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from oneclaw_core.files.access import NewFile
     from oneclaw_core.tools.context import ToolContext
 
-DIRECTORY = "downloads"
 MAX_SAVED_BYTES = 50 * 1024 * 1024
 MAX_BEGINNING_BYTES = 100 * 1024
 _MAX_NAME_BYTES = 100
@@ -124,7 +122,8 @@ async def _described(response: httpx.Response, context: ToolContext, seconds: fl
         text = _text(response, content, is_cut=False)
         return text is None or (room is not None and len(text) > room)
 
-    body = await receive_body(response, context, seconds, should_save)
+    body = _Body(response, context, should_save)
+    await body.receive(seconds)
     is_cut = not body.is_whole or body.size > len(body.beginning)
     text = _text(response, body.beginning, is_cut=is_cut)
     if text is None:
@@ -144,7 +143,7 @@ def _text(response: httpx.Response, content: bytes, *, is_cut: bool) -> str | No
     return decoded(content, response.headers.get("content-type", ""), is_cut)
 
 
-def _note(response: httpx.Response, body: ReceivedBody, *, is_text: bool) -> str:
+def _note(response: httpx.Response, body: _Body, *, is_text: bool) -> str:
     """Say what happens to a body that is not shown, or not all of it."""
     size = body.size if body.is_whole else named_size(response)
     amount = ("1 byte" if size == 1 else f"{size:,} bytes") if size is not None else f"more than {body.size:,} bytes"
@@ -171,9 +170,13 @@ def _header_lines(response: httpx.Response) -> Iterator[str]:
         yield f"[{len(shown) - _MAX_SHOWN_HEADERS} more headers are not shown]"
 
 
-@dataclass(frozen=True, slots=True)
-class ReceivedBody:
-    """The received part of a body.
+class _Body:
+    """A body that is read, and saved in the workspace if it is too long to be shown or is better looked at in a file.
+
+    Args:
+        response: streamed; one that ``expands_boundedly`` passes.
+        context: of the call.
+        should_save: decides on a body that is no longer than ``MAX_BEGINNING_BYTES``.
 
     Attributes:
         beginning: its first bytes, at most ``MAX_BEGINNING_BYTES``.
@@ -183,66 +186,59 @@ class ReceivedBody:
         problem: why there is none though there should be: part of a sentence.
     """
 
-    beginning: bytes
-    size: int
-    is_whole: bool
-    saved: Path | None = None
-    problem: str | None = None
-
-
-async def receive_body(
-    response: httpx.Response, context: ToolContext, seconds: float, should_save: Callable[[bytes], bool]
-) -> ReceivedBody:
-    """Read a body, and save it in the workspace if it is too long to be shown or is better looked at in a file.
-
-    Args:
-        response: streamed; one that ``expands_boundedly`` passes.
-        context: of the call.
-        seconds: how long the server may take; the time in which the user is asked does not count.
-        should_save: decides on a body that is no longer than ``MAX_BEGINNING_BYTES``.
-
-    Raises:
-        httpx.HTTPError: it broke off, or is not compressed as the response says.
-    """
-    receiver = _Receiver(response, context)
-    with receiver.files:
-        try:
-            async with asyncio.timeout(seconds) as limit:
-                await receiver.read(limit)
-                if receiver.is_whole and receiver.file is None and should_save(bytes(receiver.beginning)):
-                    await receiver.begin_file(limit)
-        except TimeoutError:
-            receiver.problem = f"the server was still sending after {seconds:.0f} s"
-        return receiver.received()
-
-
-class _Receiver:
-    def __init__(self, response: httpx.Response, context: ToolContext) -> None:
+    def __init__(self, response: httpx.Response, context: ToolContext, should_save: Callable[[bytes], bool]) -> None:
         self._response = response
         self._context = context
-        self.files = ExitStack()
-        self.file: NewFile | None = None
-        self.beginning = bytearray()
+        self._should_save = should_save
+        self._files = ExitStack()
+        self._file: NewFile | None = None
+        self.beginning = b""
         self.size = 0
         self.is_whole = False
+        self.saved: Path | None = None
         self.problem: str | None = None
 
-    async def read(self, limit: asyncio.Timeout) -> None:
+    async def receive(self, seconds: float) -> None:
+        """Read it.
+
+        Args:
+            seconds: how long the server may take; the time in which the user is asked does not count.
+
+        Raises:
+            httpx.HTTPError: it broke off, or is not compressed as the response says.
+        """
+        beginning = bytearray()
+        with self._files:
+            try:
+                async with asyncio.timeout(seconds) as limit:
+                    await self._read(beginning, limit)
+                    if self.is_whole and self._file is None and self._should_save(bytes(beginning)):
+                        await self._begin_file(beginning, limit)
+            except TimeoutError:
+                self.problem = f"the server was still sending after {seconds:.0f} s"
+            if self._file is not None and self.is_whole and self.problem is None:
+                try:
+                    self.saved = self._file.keep()
+                except OSError as error:
+                    self.problem = _reason(error)
+        self.beginning = bytes(beginning[:MAX_BEGINNING_BYTES])
+
+    async def _read(self, beginning: bytearray, limit: asyncio.Timeout) -> None:
         async for piece in body_pieces(self._response):
             self.size += len(piece)
-            if self.file is not None:
-                self._write(piece)
+            if self._file is not None:
+                self._write(self._file, piece)
             else:
-                self.beginning += piece
+                beginning += piece
                 if self.size > MAX_BEGINNING_BYTES:
-                    await self.begin_file(limit)
+                    await self._begin_file(beginning, limit)
             if self.size > MAX_SAVED_BYTES:
                 self.problem = f"it has more than {MAX_SAVED_BYTES // 1024 // 1024} MB"
             if self.problem is not None:
                 return
         self.is_whole = True
 
-    async def begin_file(self, limit: asyncio.Timeout) -> None:
+    async def _begin_file(self, beginning: bytearray, limit: asyncio.Timeout) -> None:
         if (named_size(self._response) or 0) > MAX_SAVED_BYTES:
             self.problem = f"it has more than {MAX_SAVED_BYTES // 1024 // 1024} MB"
             return
@@ -253,31 +249,20 @@ class _Receiver:
             if when is not None:
                 limit.reschedule(when + self._context.asked_seconds() - asked_before)
             paths = self._context.paths
-            path = paths.writable(paths.workspace / DIRECTORY / download_name(self._response))
-            self.file = self.files.enter_context(new_file(path, paths))
+            path = paths.writable(paths.workspace / DOWNLOADS / download_name(self._response))
+            self._file = self._files.enter_context(new_file(path, paths))
         except PermissionDeniedError:
             self.problem = "tools may not write there"
         except OSError as error:
             self.problem = _reason(error)
         else:
-            self._write(bytes(self.beginning))
+            self._write(self._file, bytes(beginning))
 
-    def _write(self, piece: bytes) -> None:
-        assert self.file is not None
+    def _write(self, file: NewFile, piece: bytes) -> None:
         try:
-            self.file.write(piece)
+            file.write(piece)
         except OSError as error:
             self.problem = _reason(error)
-
-    def received(self) -> ReceivedBody:
-        saved = None
-        if self.file is not None and self.is_whole and self.problem is None:
-            try:
-                saved = self.file.keep()
-            except OSError as error:
-                self.problem = _reason(error)
-        beginning = bytes(self.beginning[:MAX_BEGINNING_BYTES])
-        return ReceivedBody(beginning, self.size, self.is_whole, saved, self.problem)
 
 
 def named_size(response: httpx.Response) -> int | None:

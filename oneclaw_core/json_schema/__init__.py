@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
+    from oneclaw_core.json_schema.compact import plain_types as plain_types
+    from oneclaw_core.json_schema.compact import short_type as short_type
     from oneclaw_core.json_schema.lenient_arguments import lenient_reading as lenient_reading
-    from oneclaw_core.json_schema.short_types import plain_types as plain_types
-    from oneclaw_core.json_schema.short_types import short_type as short_type
     from oneclaw_core.json_schema.valid import result_faults as result_faults
     from oneclaw_core.json_schema.validation import argument_faults as argument_faults
     from oneclaw_core.json_schema.validation import compile_schema as compile_schema

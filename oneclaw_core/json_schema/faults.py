@@ -8,7 +8,7 @@ deepest error: of tagged objects, that of the wrong tag.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.types.arguments import json_pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     import pydantic
     from jsonschema import ValidationError
     from pydantic_core import ErrorDetails

@@ -7,19 +7,18 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
-from oneclaw_core.json_schema.validation import argument_faults, compile_schema
+from oneclaw_core.json_schema.validation import ArgumentsValidator, argument_faults, compile_schema
 from oneclaw_core.system.threads import start_in_background
 from oneclaw_core.tools.invoke import DeferredTool
 from oneclaw_core.types.arguments import ArgumentsError, parse_arguments, without_absent
-from oneclaw_core.types.tools import ToolResult
+from oneclaw_core.types.identity_cache import IdentityCache
+from oneclaw_core.types.tools import ToolDefinition, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from oneclaw_core.json_schema.validation import ArgumentsValidator
     from oneclaw_core.tools.calls.call import Call, Handler, PermittedCall, Run, Step
     from oneclaw_core.tools.registry import RegisteredTool
-    from oneclaw_core.types.tools import ToolDefinition
 
 # How long a plugin may take to be imported before its own words are not waited for.
 _LOAD_SECONDS = 5.0
@@ -32,19 +31,18 @@ class Validators:
     """Validates arguments; keeps the compiled schema of each tool."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[ToolDefinition, ArgumentsValidator]] = {}
+        self._compiled = IdentityCache(_compiled)
 
     def faults(self, tool: RegisteredTool, arguments: dict[str, Any]) -> list[str]:
         """Find what is wrong with arguments, except where the tool does so itself."""
-        definition = tool.definition
-        if definition.behaviour.checks_own_arguments:
+        if tool.definition.behaviour.checks_own_arguments:
             return []
-        known = self._known.get(definition.name)
-        if known is None or known[0] is not definition:
-            checked = definition.behaviour.checked_schema
-            schema = definition.parameters if checked is None else checked(definition.parameters)
-            known = self._known[definition.name] = definition, compile_schema(schema)
-        return argument_faults(known[1], arguments)
+        return argument_faults(self._compiled.of(tool.definition), arguments)
+
+
+def _compiled(definition: ToolDefinition) -> ArgumentsValidator:
+    checked = definition.behaviour.checked_schema
+    return compile_schema(definition.parameters if checked is None else checked(definition.parameters))
 
 
 def valid(validators: Validators) -> Step:

@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.json_schema.faults import faults_of
+from oneclaw_core.json_schema.faults import Fault, faults_of
 from oneclaw_core.types.arguments import json_pointer, shortened
 from oneclaw_core.types.schema import LONGEST_MATCHED_NAME, is_quick
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
-    from oneclaw_core.json_schema.faults import Fault
 
 # A list can have one for each of its elements; no one reads so many, and finding them takes time.
 MOST_FAULTS = 50

@@ -6,11 +6,12 @@ import json
 import logging
 import re
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import ToolDefinitionError, UsageError
-from oneclaw_core.tools.invoke import DeferredTool, FunctionTarget
+from oneclaw_core.tools.invoke import DeferredTool, Executable, FunctionTarget
 from oneclaw_core.tools.registry import with_earlier_behaviour
 from oneclaw_core.types.arguments import finite_float, json_pointer, refuse_constant
 from oneclaw_core.types.permissions import (
@@ -20,16 +21,13 @@ from oneclaw_core.types.permissions import (
     meaning_fault,
 )
 from oneclaw_core.types.tool_groups import ToolGroupDefinition, generated_group_definition, one_line
-from oneclaw_core.types.tools import SelfRunningTool, Tool, ToolBehaviour, ToolDefinition
+from oneclaw_core.types.tools import SelfRunningTool, Tool, ToolBehaviour, ToolDefinition, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.invoke import Executable
-    from oneclaw_core.types.tools import ToolResult
 
 
 class ManifestTool(DeferredTool):
@@ -410,13 +408,13 @@ def _decoded(data: bytes) -> str:
 def _parse(text: str) -> tuple[Any, list[str]]:
     """Parse JSON strictly; also give the keys that stand twice in one object."""
     repeated_keys: list[str] = []
+
+    def make(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        repeated_keys.extend(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        return dict(pairs)
+
     try:
-        document = json.loads(
-            text,
-            object_pairs_hook=_object_noting_repeated_keys(repeated_keys),
-            parse_constant=refuse_constant,
-            parse_float=finite_float,
-        )
+        document = json.loads(text, object_pairs_hook=make, parse_constant=refuse_constant, parse_float=finite_float)
         if _SURROGATE_ESCAPE.search(text):
             json.dumps(document, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
@@ -429,19 +427,6 @@ def _parse(text: str) -> tuple[Any, list[str]]:
     except ValueError as error:  # a number
         raise _FileFaultError(f"is not valid JSON: {error}") from None
     return document, repeated_keys
-
-
-def _object_noting_repeated_keys(
-    repeated_keys: list[str],
-) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
-    def make(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs):
-            counts = Counter(name for name, _ in pairs)
-            repeated_keys.extend(name for name, count in counts.items() if count > 1)
-        return made
-
-    return make
 
 
 TOOL_KEYS = (
@@ -467,12 +452,8 @@ _FUNCTION = re.compile(
 )
 
 
-class Report(Protocol):
-    """Takes the JSON Pointer of a fault within the entry, what is wrong, and whether something is left out for it."""
-
-    def __call__(self, pointer: str, message: str, *, is_error: bool = True) -> None:
-        """Note a fault."""
-        ...
+Report = Callable[..., None]
+"""Takes the JSON Pointer of a fault within the entry, what is wrong, and whether something is left out for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,7 +156,7 @@ def ending_of(turn: TurnState) -> Ending:
     if request.output is None:
         return Ending()
     output = TurnOutput(OutputForm.of(request.output), checked_retries(request.output_retries))
-    if output.name in turn.own_tools or turn.parts.registry.find(output.name, reads=False) is not None:
+    if output.name in turn.own_tools or turn.parts.registry.find(output.name) is not None:
         raise UsageError(f"the output cannot be called {output.name!r}, as a tool is: use Output(..., name=...)")
     return output
 

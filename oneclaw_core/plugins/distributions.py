@@ -24,7 +24,7 @@ CORE_TOOLS = {
     "exec": "shell",
     "js_eval": "javascript",
     "load_skill": "skills",
-    "create_agent": "builtin",
+    "create_agent": "agents",
     "save_memory": "memory",
     "search_history": "memory",
     "browser": "web",

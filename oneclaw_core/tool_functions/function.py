@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, ove
 
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.system.threads import run_in_thread
-from oneclaw_core.tool_functions.parameters import context_parameters, signature_of
-from oneclaw_core.tools.context import detached_context
+from oneclaw_core.tool_functions.parameters import FunctionParameters, context_parameters, signature_of
+from oneclaw_core.tools.context import ToolContext, detached_context
 from oneclaw_core.tools.invoke import FunctionTarget
 from oneclaw_core.types.tools import SelfRunningTool, ToolBehaviour, ToolDefinition, ToolResult, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from oneclaw_core.tool_functions.parameters import FunctionParameters
-    from oneclaw_core.tools.context import ToolContext
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,24 +5,21 @@ from __future__ import annotations
 import json
 import logging
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.contract.tool_source import KnownTool, SourceGroup, SourceTool
+from oneclaw_core.contract.tool_source import KnownTool, ListingContext, SourceGroup, SourceTool
 from oneclaw_core.errors import OneClawError, PluginError, ToolDefinitionError, describe_error
-from oneclaw_core.plugins.plugin import PluginProblem
+from oneclaw_core.plugins.plugin import PluginProblem, Registration
 from oneclaw_core.types.tool_groups import ToolGroupDefinition
-from oneclaw_core.types.tools import SelfRunningTool, ToolResult
+from oneclaw_core.types.tools import SelfRunningTool, Tool, ToolDefinition, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
     from pathlib import Path
 
-    from oneclaw_core.contract.tool_source import ListingContext
-    from oneclaw_core.plugins.plugin import Registration
     from oneclaw_core.tool_sources.published_tools import PublishedBySource, PublishedTools
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.types.tools import Tool, ToolDefinition
 
 
 _FORMAT = 1
@@ -44,6 +41,16 @@ class KnownGroup:
     definition: ToolGroupDefinition
     is_open: bool = True
     origin: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the group as JSON data."""
+        return {**asdict(self.definition), "is_open": self.is_open, "origin": self.origin}
+
+    @classmethod
+    def from_dict(cls, stored: dict[str, Any]) -> KnownGroup:
+        """Make the group from what :meth:`to_dict` returned."""
+        is_open, origin = stored.pop("is_open"), stored.pop("origin")
+        return cls(ToolGroupDefinition(**stored), is_open, origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +79,7 @@ class Known:
         document = {
             "format": _FORMAT,
             "tools": [each.to_dict() for each in self.tools],
-            "groups": [
-                {
-                    "name": each.definition.name,
-                    "display_name": each.definition.display_name,
-                    "description": each.definition.description,
-                    "permissions": dict(each.definition.permissions),
-                    "may_be_unlisted": each.definition.may_be_unlisted,
-                    "is_open": each.is_open,
-                    "origin": each.origin,
-                }
-                for each in self.groups
-            ],
+            "groups": [each.to_dict() for each in self.groups],
             "problem": None if problem is None else {"cause": problem.cause, "remedy": problem.remedy},
         }
         return json.dumps(document, ensure_ascii=False).encode()
@@ -94,24 +90,10 @@ class Known:
         document: Any = json.loads(text)
         if document["format"] != _FORMAT:
             return cls()
-        groups = (
-            KnownGroup(
-                ToolGroupDefinition(
-                    stored["name"],
-                    stored["display_name"],
-                    stored["description"],
-                    stored["permissions"],
-                    stored.get("may_be_unlisted") is True,
-                ),
-                stored["is_open"],
-                stored["origin"],
-            )
-            for stored in document["groups"]
-        )
         problem = document["problem"]
         return cls(
             tuple(KnownTool.from_dict(each) for each in document["tools"]),
-            tuple(groups),
+            tuple(map(KnownGroup.from_dict, document["groups"])),
             None if problem is None else PluginProblem(where, problem["cause"], problem["remedy"]),
         )
 

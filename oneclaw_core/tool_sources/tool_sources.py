@@ -8,21 +8,20 @@ import logging
 import threading
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from oneclaw_core.contract.tool_source import ToolSource
 from oneclaw_core.errors import PluginError, describe_error
-from oneclaw_core.plugins.isolation import ForeignError, HookError, IsolatedCall, call_isolated
-from oneclaw_core.plugins.plugin import PluginProblem
-from oneclaw_core.system.threads import run_in_thread, started_task
+from oneclaw_core.plugins.isolation import ForeignError, HookError, call_isolated
+from oneclaw_core.plugins.plugin import PluginProblem, Registration
+from oneclaw_core.system.threads import run_in_thread
 from oneclaw_core.tool_sources.known_tools import Known, known_path, publish_known, read_known, write_known
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
+    from collections.abc import Awaitable, Callable, Collection, Iterable
     from pathlib import Path
 
-    from oneclaw_core.contract.context import PluginContext
-    from oneclaw_core.plugins.plugin import Registration
+    from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.tool_sources.published_tools import PublishedBySource, PublishedTools
 
 FIRST_WAIT_SECONDS = 5.0
@@ -36,18 +35,6 @@ _LONGEST_PAUSE_SECONDS = 600.0
 _log = logging.getLogger("oneclaw.plugins")
 
 
-class PluginObjects(Protocol):
-    """Gives the objects that plugins have registered."""
-
-    async def context_of(self, name: str, /) -> PluginContext:
-        """Return the context of a plugin, which is started first."""
-        ...
-
-    async def object_of(self, registration: Registration, /) -> Any:
-        """Return a registered object, which is imported first."""
-        ...
-
-
 class ToolSources:
     """Starts, refreshes and stops tool sources.
 
@@ -57,7 +44,7 @@ class ToolSources:
         plugins: gives the objects that plugins have registered.
     """
 
-    def __init__(self, published: PublishedTools, folder: Path, plugins: PluginObjects) -> None:
+    def __init__(self, published: PublishedTools, folder: Path, plugins: Plugins) -> None:
         self._published = published
         self._folder = folder
         self._plugins = plugins
@@ -114,11 +101,8 @@ class ToolSources:
         """Start the sources that a request needs, and have those that run look for changes."""
         await self._start(each for each in self._sources if each.must_start)
         # Side by side, so that several that hang delay a request no longer than one.
-        begun = [each.begin_refresh() for each in self._sources if each.has_refresh]
-        waiting = [each for each in begun if each is not None]
-        if waiting:
-            # Each waits before this can be cancelled, and so is within its time limit.
-            await asyncio.gather(*map(started_task, waiting))
+        if waiting := [each.refresh() for each in self._sources if each.has_refresh]:
+            await asyncio.gather(*waiting)
 
     async def _start(self, sources: Iterable[_Source]) -> None:
         """Start sources, and wait a while for all that are starting."""
@@ -257,23 +241,12 @@ class _Source:
         self.source = await self._make()
         await self.source.start(self._published)
 
-    def begin_refresh(self) -> Coroutine[Any, Any, None] | None:
-        """Have it look for changes; return what waits for that, ``None`` if it is done."""
+    async def refresh(self) -> None:
+        """Have it look for changes."""
         if not self._is_running or self.source is None or self.is_disabled or time.monotonic() < self._next_try:
-            return None
-        call = IsolatedCall(self.source.refresh, REFRESH_SECONDS, is_async=True)
-        if not call.has_ended:
-            return self._refreshed(call)
-        self._note_refresh(call)
-        return None
-
-    async def _refreshed(self, call: IsolatedCall) -> None:
-        await call.wait()
-        self._note_refresh(call)
-
-    def _note_refresh(self, call: IsolatedCall) -> None:
+            return
         try:
-            call.value()
+            await call_isolated(self.source.refresh, REFRESH_SECONDS, is_async=True)
         except Exception as error:  # noqa: BLE001  # as for its start
             self._fail("refresh", error)
         else:

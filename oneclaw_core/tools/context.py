@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from oneclaw_core.errors import NotFoundError, OneClawError, PermissionDeniedError
 from oneclaw_core.files.views import FileViews
-from oneclaw_core.types.budget import ScriptAllowance
+from oneclaw_core.types.budget import ScriptAllowance, TurnBudget
 from oneclaw_core.types.kept_results import KeptResult
 from oneclaw_core.types.provenance import Mark, MarkKind, Provenance
-from oneclaw_core.types.tools import ALL_TOOLS, ToolResult, ToolSelection
+from oneclaw_core.types.tools import ALL_TOOLS, Act, ToolResult, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
@@ -30,10 +30,8 @@ if TYPE_CHECKING:
     from oneclaw_core.files.paths import PathGuard
     from oneclaw_core.tools.calls.running_call import RunningCall, ToolCalls
     from oneclaw_core.types.agents import ReasoningLevel
-    from oneclaw_core.types.budget import TurnBudget
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Attachment, Message
-    from oneclaw_core.types.tools import Act
 
     FindResult = Callable[[str, str], Awaitable[Message | None]]
 

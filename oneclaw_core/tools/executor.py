@@ -8,10 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from oneclaw_core.system.threads import started_task
-from oneclaw_core.tools.calls.call import Call, Caller, InnerCallBegun, InnerCallEnded, ToolOutcome, ToolProgress
+from oneclaw_core.tools.calls.call import (
+    Call,
+    Caller,
+    Handler,
+    InnerCallBegun,
+    InnerCallEnded,
+    PluginsOfCalls,
+    ToolOutcome,
+    ToolProgress,
+)
 from oneclaw_core.tools.calls.steps import hooks_on
 from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, requested_group
 
@@ -19,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Container, Sequence
 
     from oneclaw_core.provenance.marks import CallOrigins
-    from oneclaw_core.tools.calls.call import Handler
-    from oneclaw_core.tools.calls.steps import PluginsOfCalls
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.messages import ToolCall
     from oneclaw_core.types.tools import Act
@@ -90,7 +98,8 @@ class ToolExecutor:
                 if loads:
                     await self._wait_for_loads(call, caller, loads)
                 async with slots:
-                    outcome = await self._outcome(call, caller, loaded, arrivals)
+                    show, report = arrivals.put_nowait, partial(_report, call, arrivals)
+                    outcome = await self.outcome(call, caller, loaded=loaded, report=report, show=show)
                 if keep is not None:
                     await keep(outcome)
                 if call.name == LOAD_TOOL_GROUP and outcome.result.is_success:
@@ -134,15 +143,6 @@ class ToolExecutor:
         if awaited:
             await asyncio.wait(awaited)
 
-    async def _outcome(
-        self, asked: ToolCall, caller: Caller, loaded: set[str | None], arrivals: _Arrivals
-    ) -> ToolOutcome:
-        def report(message: str, fraction: float | None) -> None:
-            if arrivals.qsize() < MAX_QUEUED_PROGRESS:
-                arrivals.put_nowait(ToolProgress(asked, message, fraction))
-
-        return await self.outcome(asked, caller, loaded=loaded, report=report, show=arrivals.put_nowait)
-
     async def outcome(
         self,
         asked: ToolCall,
@@ -171,3 +171,8 @@ class ToolExecutor:
         result = await self._run(call)
         duration_ms = (time.perf_counter() - started) * 1000
         return ToolOutcome(asked, result, duration_ms, provenance.of_result, provenance.paths.views.noted)
+
+
+def _report(call: ToolCall, arrivals: _Arrivals, message: str, fraction: float | None) -> None:
+    if arrivals.qsize() < MAX_QUEUED_PROGRESS:
+        arrivals.put_nowait(ToolProgress(call, message, fraction))

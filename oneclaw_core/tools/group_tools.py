@@ -10,6 +10,7 @@ from oneclaw_core.types.tool_groups import (
     LISTED_DESCRIPTION_CHARACTERS,
     LOAD_TOOL_GROUP,
     SCRIPT_TOOL,
+    ToolGroupDefinition,
     one_line,
 )
 from oneclaw_core.types.tools import ALL_TOOLS, SelfRunningTool, ToolBehaviour, ToolDefinition, ToolResult
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.registry import ToolRegistry, Toolset
-    from oneclaw_core.types.tool_groups import ToolGroupDefinition
 
     TypesOfResults = Callable[[Sequence[ToolDefinition]], str]
 

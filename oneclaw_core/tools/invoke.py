@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.system.threads import run_in_thread
-from oneclaw_core.types.tools import SelfRunningTool, ToolResult
+from oneclaw_core.types.tools import SelfRunningTool, ToolDefinition, ToolResult
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.types.tools import ToolDefinition
 
 
 class Executable(Protocol):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.types.permissions import KNOWN_PERMISSIONS, PermissionMeaning
@@ -18,15 +18,13 @@ from oneclaw_core.types.tool_groups import (
     ToolGroupDefinition,
     one_line,
 )
-from oneclaw_core.types.tools import ALL_TOOLS, ToolDefinition, ToolSelection, ToolSourceInfo, check_name
+from oneclaw_core.types.tools import ALL_TOOLS, Tool, ToolDefinition, ToolSelection, ToolSourceInfo, check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, KeysView, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 
     from oneclaw_core.search.names import ToolSearch
     from oneclaw_core.types.provenance import Mark
-    from oneclaw_core.types.tool_groups import ToolGroupDefinition
-    from oneclaw_core.types.tools import Tool, ToolSelection
 
     HowToGet = Callable[[str, str], str | None]
 
@@ -93,32 +91,6 @@ class RegisteredTool(NamedTuple):
     source: ToolSourceInfo
 
 
-class UnreadGroup(NamedTuple):
-    """A tool group whose tools are registered by their names alone.
-
-    Attributes:
-        names: of its tools.
-        source: where they come from.
-        read: returns the tools by their names, which were registered; called when one of them is first needed.
-    """
-
-    names: tuple[str, ...]
-    source: ToolSourceInfo
-    read: Callable[[], Mapping[str, RegisteredTool]]
-
-
-class _UnreadTool:
-    """Holds the place of a tool until its group is read."""
-
-    definition = ToolDefinition("unread", "It is read when it is needed.")
-
-    def execute(self, arguments: dict[str, Any], context: Any) -> NoReturn:
-        raise AssertionError("a tool is read before it is called")
-
-
-_UNREAD: Tool = _UnreadTool()
-
-
 def definition_of(tool: object) -> ToolDefinition:
     """Return the definition of a tool, with the behaviour that it declares as tools of version 0.2 did.
 
@@ -153,16 +125,12 @@ class ToolRegistry:
         self._names_by_group: dict[str | None, dict[str, Any]] = {}  # the keys are the names, in their order
         self._groups: dict[str, ToolGroupDefinition] = {}
         self._group_openers: dict[str, Callable[[], Awaitable[None]]] = {}
-        self._unread: dict[str, UnreadGroup] = {}
         # By permission and the plugin that says it, with the name of its group.
         self._meanings: dict[str, dict[str | None, tuple[PermissionMeaning, str]]] = {}
         self._disabled_tools: frozenset[str] = frozenset()
         self._disabled_groups: frozenset[str] = frozenset()
         self._disabled_plugins: frozenset[str] = frozenset()
         # Caches, cleared by every change.
-        self._definitions: dict[str | None, tuple[ToolDefinition, ...]] = {}
-        self._available_groups: tuple[ToolGroupDefinition, ...] | None = None
-        self._credible_meanings: dict[str, tuple[PermissionMeaning, ...]] = {}
         self._owners: dict[tuple[str, str], set[str | None]] | None = None
         self._toolsets: dict[ToolSelection, Toolset] = {}
         self.foreign_core_tools: dict[str, Mark] = {}
@@ -199,64 +167,6 @@ class ToolRegistry:
             self.foreign_core_tools[name] = Mark.of(MarkKind.OUTSIDE, f"the description of the tool {name}")
         self._names_by_group.setdefault(source_info.group_name, {})[name] = None
         self._changed()
-
-    def register_unread(self, groups: Mapping[str, UnreadGroup]) -> dict[str, list[str]]:
-        """Add the tools of groups by their names; they are read when one is first needed.
-
-        Args:
-            groups: their tools, by the names of the groups.
-
-        Returns:
-            By group, the names that were taken already, and were left out; nothing of a group without any.
-        """
-        taken: dict[str, list[str]] = {}
-        tools, definition = self._tools, _UNREAD.definition
-        for name, group in groups.items():
-            added = dict.fromkeys(group.names, RegisteredTool(_UNREAD, definition, group.source))
-            if not tools.keys().isdisjoint(added):
-                taken[name] = [each for each in group.names if each in tools]
-                for each in taken[name]:
-                    added.pop(each, None)
-            tools.update(added)
-            self._names_by_group[name] = {**self._names_by_group.get(name, {}), **added}
-        self._unread.update(groups)
-        self._changed()
-        return taken
-
-    def unregister_unread(self, name: str) -> None:
-        """Take out the tools of a group that was never read."""
-        group = self._unread.pop(name, None)
-        for each in group.names if group is not None else ():
-            if self.is_unread(each, name):
-                self.unregister(each)
-
-    def unread_groups(self) -> KeysView[str]:
-        """Return the names of the groups whose tools were not needed so far."""
-        return self._unread.keys()
-
-    def read_group(self, name: str) -> None:
-        """Read the tools of a group, unless that was done; it takes the place of their names."""
-        group = self._unread.pop(name, None)
-        if group is None:
-            return
-        found = group.read()
-        self._tools.update(found)
-        gone = [each for each in group.names if self.is_unread(each, name)]
-        for each in gone:
-            self.unregister(each)
-        # The registry has the same tools as before: nothing that was computed from their names is out of date.
-        self._definitions.pop(name, None)
-        self._credible_meanings.clear()
-        self._owners = None
-
-    def is_unread(self, tool: str, group: str) -> bool:
-        """Return True if a name holds the place of a tool of this group, which was not read so far."""
-        found = self._tools.get(tool)
-        return found is not None and found.tool is _UNREAD and found.source.group_name == group
-
-    def _read_all(self) -> None:
-        for name in list(self._unread):
-            self.read_group(name)
 
     def move_to_front(self, names: Iterable[str]) -> None:
         """Put core tools before all other tools, in this order; names that are not registered are skipped."""
@@ -318,7 +228,6 @@ class ToolRegistry:
             if permission not in KNOWN_PERMISSIONS:
                 said = self._meanings.setdefault(permission, {})
                 said.setdefault(plugin, (PermissionMeaning(text, plugin), group))
-        self._credible_meanings.clear()
 
     def unregister_group(self, name: str) -> bool:
         """Take a group's metadata out, and what it says about permissions; its tools stay.
@@ -385,18 +294,9 @@ class ToolRegistry:
         """Return True if a plugin was disabled while the program runs."""
         return name in self._disabled_plugins
 
-    def find(self, name: str, *, reads: bool = True) -> RegisteredTool | None:
-        """Return the tool of that name with its definition and source, also when it is disabled.
-
-        Args:
-            name: of the tool.
-            reads: False if its source is enough, so that its group need not be read.
-        """
-        found = self._tools.get(name)
-        if reads and found is not None and found.tool is _UNREAD:
-            self.read_group(found.source.group_name or "")
-            found = self._tools.get(name)
-        return found
+    def find(self, name: str) -> RegisteredTool | None:
+        """Return the tool of that name with its definition and source, also when it is disabled."""
+        return self._tools.get(name)
 
     def get_tool(self, name: str) -> Tool | None:
         """Return the tool of that name, also when it is disabled."""
@@ -423,13 +323,11 @@ class ToolRegistry:
 
     def get_available_group_definitions(self) -> list[ToolGroupDefinition]:
         """The groups that a model can load now: enabled, with at least one enabled tool, or with tools yet to find."""
-        if self._available_groups is None:
-            self._available_groups = tuple(
-                group
-                for name, group in self._groups.items()
-                if self._has_enabled_tool(name) or (name in self._group_openers and name not in self._disabled_groups)
-            )
-        return list(self._available_groups)
+        return [
+            group
+            for name, group in self._groups.items()
+            if self._has_enabled_tool(name) or (name in self._group_openers and name not in self._disabled_groups)
+        ]
 
     def _has_enabled_tool(self, group: str) -> bool:
         names = self._names_by_group.get(group, {})
@@ -458,7 +356,6 @@ class ToolRegistry:
 
     def get_permission_meanings(self) -> dict[str, PermissionMeaning]:
         """Return the meanings of permissions by name: OneClaw's first, then those that groups explain."""
-        self._read_all()
         meanings = {name: PermissionMeaning(text) for name, text in KNOWN_PERMISSIONS.items()}
         return meanings | {name: credible[0] for name in self._meanings if (credible := self._credible(name))}
 
@@ -476,28 +373,20 @@ class ToolRegistry:
 
     def _credible(self, permission: str) -> tuple[PermissionMeaning, ...]:
         """Return the meaning of a permission by its owner and by the embedding program."""
-        credible = self._credible_meanings.get(permission)
-        if credible is None:
-            owners_of = self._owners_now()
-            words = permission.replace(".", "_").split("_")
-            groups = ("_".join(words[:count]) for count in range(1, len(words)))
-            named = (("permission", permission), *(("group", group) for group in groups))
-            owners: set[str | None] = {None}
-            for each in named:
-                owners |= owners_of.get(each, set())
-            said = self._meanings.get(permission, {})
-            credible = tuple(meaning for plugin, (meaning, _) in said.items() if plugin in owners)
-            self._credible_meanings[permission] = credible
-        return credible
+        owners_of = self._owners_now()
+        words = permission.replace(".", "_").split("_")
+        groups = ("_".join(words[:count]) for count in range(1, len(words)))
+        owners: set[str | None] = {None}
+        for each in (("permission", permission), *(("group", group) for group in groups)):
+            owners |= owners_of.get(each, set())
+        said = self._meanings.get(permission, {})
+        return tuple(meaning for plugin, (meaning, _) in said.items() if plugin in owners)
 
     def _owners_now(self) -> dict[tuple[str, str], set[str | None]]:
         """Return the plugins whose tools need each permission, and those with tools in each group."""
         if self._owners is None:
-            # The tools of a group that was not read need no permissions so far.
-            self._owners = {("group", name): {each.source.plugin} for name, each in self._unread.items()}
-            for tool, definition, source in self._tools.values():
-                if tool is _UNREAD:
-                    continue
+            self._owners = {}
+            for _, definition, source in self._tools.values():
                 keys = [("permission", each) for each in definition.required_permissions]
                 keys += [("group", source.group_name)] if source.group_name is not None else []
                 for key in keys:
@@ -506,7 +395,6 @@ class ToolRegistry:
 
     def get_all_tool_definitions(self) -> list[ToolDefinition]:
         """The definitions of all enabled tools."""
-        self._read_all()
         return [self._tools[name].definition for name in self.get_all_tool_names() if self.is_enabled(name)]
 
     @cached_property
@@ -518,7 +406,6 @@ class ToolRegistry:
 
     def all_tools(self) -> list[tuple[ToolDefinition, str | None]]:
         """Return the definitions of all tools, disabled ones included, each with its group."""
-        self._read_all()
         return [(each.definition, each.source.group_name) for each in self._tools.values()]
 
     def get_core_tool_definitions(self, *, finds_groups: bool | None = None) -> list[ToolDefinition]:
@@ -532,7 +419,7 @@ class ToolRegistry:
 
     def get_group_tool_definitions(self, name: str) -> list[ToolDefinition]:
         """The definitions of a group's tools; none for an unknown group."""
-        return list(self._enabled_definitions(name))
+        return self._enabled_definitions(name)
 
     def get_tool_groups(self) -> dict[str, list[str]]:
         """The names of the tools of every group that has any, whatever the type of their source."""
@@ -549,28 +436,18 @@ class ToolRegistry:
         Args:
             selection: the tools that the agent may have.
         """
-        toolset = self._toolsets.pop(selection, None)
+        toolset = self._toolsets.get(selection)
         if toolset is None:
-            toolset = Toolset(self, selection)
             if len(self._toolsets) >= _MAX_TOOLSETS:
-                del self._toolsets[next(iter(self._toolsets))]
-        self._toolsets[selection] = toolset  # to the end: the least recently used is the first to go
+                self._toolsets.clear()
+            toolset = self._toolsets[selection] = Toolset(self, selection)
         return toolset
 
-    def _enabled_definitions(self, group_name: str | None) -> tuple[ToolDefinition, ...]:
-        definitions = self._definitions.get(group_name)
-        if definitions is None:
-            if group_name is not None and group_name in self._unread:
-                self.read_group(group_name)
-            names = self._names_by_group.get(group_name, ())
-            definitions = tuple(self._tools[name].definition for name in names if self.is_enabled(name))
-            self._definitions[group_name] = definitions
-        return definitions
+    def _enabled_definitions(self, group_name: str | None) -> list[ToolDefinition]:
+        names = self._names_by_group.get(group_name, ())
+        return [self._tools[name].definition for name in names if self.is_enabled(name)]
 
     def _changed(self) -> None:
-        self._definitions.clear()
-        self._available_groups = None
-        self._credible_meanings.clear()
         self._owners = None
         self._toolsets.clear()
         self.version += 1
@@ -580,25 +457,6 @@ MAX_LISTED_GROUPS = 40
 """The number of groups above which those that may be unlisted are found with ``find_tool_groups``."""
 MAX_UNLISTABLE_BYTES = 2_400
 """The length of their lines, in UTF-8, above which they are found so too; 600 tokens or fewer."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class EveryTool(ActiveTools):
-    """All tools of a toolset, as if every group were loaded; definitions are read when they are gone through.
-
-    Attributes:
-        toolset: whose tools.
-    """
-
-    toolset: Toolset
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The names of all tools."""
-        return self.toolset.all_names()
-
-    def __iter__(self) -> Iterator[ToolDefinition]:
-        return iter(self.toolset.all_definitions())
 
 
 def build_system_prompt_with_tool_groups(
@@ -629,12 +487,7 @@ def build_system_prompt_with_tool_groups(
 
 
 def _listed_line(group: ToolGroupDefinition) -> str:
-    return f"- {group.name}: {_listed_description(group.description)}"
-
-
-@lru_cache(maxsize=4096)  # the same descriptions are listed in every request
-def _listed_description(description: str) -> str:
-    return one_line(description, LISTED_DESCRIPTION_CHARACTERS)
+    return f"- {group.name}: {one_line(group.description, LISTED_DESCRIPTION_CHARACTERS)}"
 
 
 class Toolset:
@@ -684,16 +537,8 @@ class Toolset:
     @cached_property
     def all_active(self) -> ActiveTools:
         """All its enabled tools, those of groups too, as if every group were loaded."""
-        return EveryTool((), toolset=self)
-
-    def all_definitions(self) -> list[ToolDefinition]:
-        """Return the definitions of all its enabled tools, those of groups too."""
-        return [each for each in self._registry.get_all_tool_definitions() if self.allows(each.name)]
-
-    def all_names(self) -> frozenset[str]:
-        """Return the names of all its enabled tools, those of groups too, whose definitions need not be read."""
-        names = self._registry.get_all_tool_names()
-        return frozenset(each for each in names if self._registry.is_enabled(each) and self.allows(each))
+        definitions = self._registry.get_all_tool_definitions()
+        return ActiveTools(tuple(each for each in definitions if self.allows(each.name)))
 
     def active(self, group_names: Iterable[str], began_with: Container[str] | None = None) -> ActiveTools:
         """Return the active tools of a conversation.
@@ -731,7 +576,7 @@ class Toolset:
 
     def allows(self, tool_name: str) -> bool:
         """Return True if a registered tool is in the selection, enabled or not."""
-        found = self._registry.find(tool_name, reads=False)
+        found = self._registry.find(tool_name)
         if found is None:
             return False
         if found.source.group_name is None:

@@ -9,31 +9,27 @@ from oneclaw_core.contract.arguments import CommandUse, SessionInfo, TurnInfo
 from oneclaw_core.errors import DuplicateToolError, NotFoundError, UsageError
 from oneclaw_core.plugins.plugin import PROGRAM_PLUGIN
 from oneclaw_core.sessions.background import BACKGROUND_SETTING
-from oneclaw_core.sessions.conversations import shortened
+from oneclaw_core.sessions.conversations import Conversations, shortened
 from oneclaw_core.sessions.sessions import new_id
 from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry, definition_of
 from oneclaw_core.turn.call_records import INTERRUPTED
-from oneclaw_core.turn.state import SessionState, TurnState
-from oneclaw_core.turn.stream import Deadline
+from oneclaw_core.turn.state import SessionState, TurnParts, TurnState
+from oneclaw_core.turn.stream import Deadline, Emit
 from oneclaw_core.turn.turn_hooks import TurnHooks, marked_context
 from oneclaw_core.types.budget import SpendingLimits, TurnBudget
 from oneclaw_core.types.messages import Message, MessageType
 from oneclaw_core.types.provenance import Mark, MarkKind
-from oneclaw_core.types.tools import ToolSelection, ToolSourceInfo, ToolSourceType
+from oneclaw_core.types.tools import Tool, ToolSelection, ToolSourceInfo, ToolSourceType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from contextlib import AsyncExitStack
 
     from oneclaw_core.config.core_settings import Settings
-    from oneclaw_core.sessions.conversations import Conversations
     from oneclaw_core.sessions.turns import TurnSetup, TurnStart
-    from oneclaw_core.turn.state import TurnParts
-    from oneclaw_core.turn.stream import Emit
     from oneclaw_core.turn.turn_request import TurnRequest
     from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.events import TurnEvent
-    from oneclaw_core.types.tools import Tool
 
 
 async def resolve(parts: TurnParts, request: TurnRequest) -> tuple[TurnState, TurnSetup]:
@@ -277,7 +273,7 @@ def tools_of_turn(given: Iterable[Tool], registry: ToolRegistry) -> Mapping[str,
     for tool in tools:
         definition = definition_of(tool)
         name = definition.name
-        if name in found or registry.find(name, reads=False) is not None:
+        if name in found or registry.find(name) is not None:
             holder = "given twice" if name in found else "there already"
             raise DuplicateToolError(f"a tool named {name!r} is {holder}: give the tool of this turn another name")
         found[name] = RegisteredTool(tool, definition, OF_TURN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from oneclaw_core.types.model_requests import ToolLoading
+from oneclaw_core.types.model_requests import LoadingRefused, ModelInfo, ToolLoading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from oneclaw_core.sessions.turns import TurnSetup
     from oneclaw_core.turn.turn_request import TurnRequest
     from oneclaw_core.types.agents import Agent, ReasoningLevel
-    from oneclaw_core.types.model_requests import LoadingRefused, ModelInfo
 
 
 class ModelsBehind(Protocol):

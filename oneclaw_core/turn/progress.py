@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
@@ -23,14 +22,6 @@ COSTLY_REPEATS = MOST_REPEATS // 2
 CUT_OFF = "cut_off"
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """The last time that a call was made: its outcome as a hash, and the time in seconds."""
-
-    outcome: int
-    at: float
-
-
 class ProgressGuard:
     """Notices that a turn only repeats its calls.
 
@@ -44,7 +35,7 @@ class ProgressGuard:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._made: dict[tuple[str, str], _Made] = {}
+        self._made: dict[tuple[str, str], tuple[int, float]] = {}  # outcome as a hash, and time in seconds
         self._repeats = 0
         self._begun = 0.0
 
@@ -62,12 +53,12 @@ class ProgressGuard:
         is_progress = False
         for call in calls:
             key = (call.name, _canonical(call.arguments))
-            made, before = _Made(_outcome(results[call.id]), self._begun), self._made.get(key)
-            self._made[key] = made
+            outcome, before = _outcome(results[call.id]), self._made.get(key)
+            self._made[key] = outcome, self._begun
             if before is None:
                 is_progress = True
-            elif made.outcome != before.outcome and results[call.id].error_type != CUT_OFF:
-                is_progress |= call.name in polls or made.at - before.at >= POLL_SECONDS
+            elif outcome != before[0] and results[call.id].error_type != CUT_OFF:
+                is_progress |= call.name in polls or self._begun - before[1] >= POLL_SECONDS
         is_costly = any(results[call.id].error_type == CUT_OFF for call in calls)
         self._repeats = 0 if is_progress else self._repeats + (COSTLY_REPEATS if is_costly else 1)
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from oneclaw_core.files.views import FileViews
 from oneclaw_core.turn.request import TurnPrompt, model_request, shown_history, with_summary
-from oneclaw_core.types.messages import Message, MessageType
+from oneclaw_core.types.messages import Message, MessageType, ToolCall
 from oneclaw_core.types.provenance import Provenance
-from oneclaw_core.types.tool_groups import restore_loaded_groups
+from oneclaw_core.types.tool_groups import ActiveTools, restore_loaded_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.contract.arguments import SessionInfo
     from oneclaw_core.permissions.policy import People
@@ -35,10 +33,8 @@ if TYPE_CHECKING:
     from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.budget import TurnBudget
     from oneclaw_core.types.events import TurnEvent, TurnFinishedEvent
-    from oneclaw_core.types.messages import ToolCall
     from oneclaw_core.types.model_requests import ModelEvent, ModelRequest, ModelResponse
     from oneclaw_core.types.steps import Handler
-    from oneclaw_core.types.tool_groups import ActiveTools
 
 
 class Choices(Protocol):

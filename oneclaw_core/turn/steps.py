@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from oneclaw_core.errors import ProviderError, UnfinishedAnswerError
-from oneclaw_core.turn.state import Answer
+from oneclaw_core.turn.state import Answer, Ask, TurnState
 from oneclaw_core.turn.stream import closing
 from oneclaw_core.types.events import UsageEvent
-from oneclaw_core.types.model_requests import ModelResponse, ReasoningDelta, TextDelta
+from oneclaw_core.types.model_requests import ModelEvent, ModelResponse, ReasoningDelta, TextDelta
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from oneclaw_core.sessions.usage import UsageRecord
-    from oneclaw_core.turn.state import Ask, TurnState
     from oneclaw_core.types.steps import Handler
 
 
@@ -25,6 +26,23 @@ async def built(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
     if ask.added:
         request = replace(request, messages=(*request.messages, *ask.added))
     return await run(replace(ask, request=request))
+
+
+async def hooked(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
+    """Let plugins observe a request and its events, within their context managers."""
+    hooks = ask.turn.hooks
+    if hooks is None:
+        return await run(ask)
+    purpose: Literal["answer", "summary"] = "summary" if ask.purpose == "summary" else "answer"
+    async with hooks.request(ask.request, ask.turn.model, purpose) as observe:
+        if observe is None:
+            return await run(ask)
+
+        def show(event: ModelEvent) -> Awaitable[None] | None:
+            observe(event)
+            return ask.show(event)
+
+        return await run(replace(ask, show=show))
 
 
 async def streamed(ask: Ask) -> Answer:

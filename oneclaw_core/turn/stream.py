@@ -5,17 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from oneclaw_core.errors import StoreError, TurnDeadlineError, TurnStoppedError, UsageError
+from oneclaw_core.errors import StoreError, TurnDeadlineError, TurnError, TurnStoppedError, UsageError
 from oneclaw_core.types.events import TurnEvent
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Collection
-
-    from oneclaw_core.errors import TurnError
 
 # Longer than a cancelled tool may take to clean up.
 END_SECONDS = 10.0

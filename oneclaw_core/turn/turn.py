@@ -17,7 +17,7 @@ from oneclaw_core.tools.calls.call import Caller, InnerCallBegun, InnerCallEnded
 from oneclaw_core.tools.context import TurnScope
 from oneclaw_core.turn.call_records import INTERRUPTED, CallRecords
 from oneclaw_core.turn.progress import CUT_OFF, ProgressGuard
-from oneclaw_core.turn.state import Answer, Ask
+from oneclaw_core.turn.state import Answer, Ask, TurnState
 from oneclaw_core.turn.steps import usage_event
 from oneclaw_core.turn.stream import closing
 from oneclaw_core.turn.turn_hooks import marked_context
@@ -33,10 +33,12 @@ from oneclaw_core.types.events import (
     ToolCallEvent,
     ToolProgressEvent,
     ToolResultEvent,
+    TurnEvent,
     TurnFinishedEvent,
 )
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
 from oneclaw_core.types.model_requests import (
+    ModelEvent,
     ModelRequest,
     ModelResponse,
     ReasoningDelta,
@@ -50,9 +52,6 @@ from oneclaw_core.types.tools import ToolResult
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Sequence
 
-    from oneclaw_core.turn.state import TurnState
-    from oneclaw_core.types.events import TurnEvent
-    from oneclaw_core.types.model_requests import ModelEvent
 
 # A step builds what is sent: which tools and messages that are depends on the model that answers.
 _UNBUILT = ModelRequest(model="", system_prompt="", messages=(), tools=ActiveTools(()), session_id="")

@@ -17,20 +17,16 @@ from oneclaw_core.contract.arguments import (
     TurnWork,
 )
 from oneclaw_core.errors import TurnRefusedError, describe_error
-from oneclaw_core.types.events import TurnFinishedEvent, UsageEvent
+from oneclaw_core.types.events import TurnEvent, TurnFinishedEvent, UsageEvent
 from oneclaw_core.types.messages import TokenUsage
-from oneclaw_core.types.model_requests import LoadingRefused, ModelResponse, RetryNotice
+from oneclaw_core.types.model_requests import LoadingRefused, ModelEvent, ModelRequest, ModelResponse, RetryNotice
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Callable
 
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.plugins.running.tool_calls import Around
     from oneclaw_core.turn.model import ChosenModel
-    from oneclaw_core.turn.state import Answer, Ask
-    from oneclaw_core.types.events import TurnEvent
-    from oneclaw_core.types.model_requests import ModelEvent, ModelRequest
-    from oneclaw_core.types.steps import Handler
 
 _INTERRUPTED = ModelAnswer(error="the request was interrupted", error_type="interrupted")
 _RETRIED = ModelAnswer(error_type="retried")
@@ -197,20 +193,3 @@ def _sum(first: TokenUsage, second: TokenUsage) -> TokenUsage:
     names = ("input_tokens", "cached_input_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens")
     is_at_least = first.is_at_least or second.is_at_least
     return TokenUsage(**{name: added(name) for name in names}, is_at_least=is_at_least)
-
-
-async def hooked(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
-    """Let plugins observe a request and its events, within their context managers."""
-    hooks = ask.turn.hooks
-    if hooks is None:
-        return await run(ask)
-    purpose: Literal["answer", "summary"] = "summary" if ask.purpose == "summary" else "answer"
-    async with hooks.request(ask.request, ask.turn.model, purpose) as observe:
-        if observe is None:
-            return await run(ask)
-
-        def show(event: ModelEvent) -> Awaitable[None] | None:
-            observe(event)
-            return ask.show(event)
-
-        return await run(replace(ask, show=show))

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import TurnLimitError, UsageError
-from oneclaw_core.providers.model_object import is_model_object, kept_name
-from oneclaw_core.tools.context import MAX_TURN_DEPTH, depth_within
-from oneclaw_core.types.agents import REASONING_LEVELS, Agent
+from oneclaw_core.providers.model_object import ModelObject, is_model_object, kept_name
+from oneclaw_core.tools.context import MAX_TURN_DEPTH, ToolContext, depth_within
+from oneclaw_core.types.agents import REASONING_LEVELS, Agent, AgentLimits, ReasoningLevel
 from oneclaw_core.types.messages import Attachment
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
     from typing import Any
 
     from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
-    from oneclaw_core.providers.model_object import ModelObject
-    from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.types.agents import AgentLimits, ReasoningLevel
     from oneclaw_core.types.tools import Tool
     from oneclaw_core.types.user_question import UserAsker
 

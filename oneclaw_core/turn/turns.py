@@ -8,22 +8,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.sessions.conversations import no_session
+from oneclaw_core.sessions.conversations import Conversations, no_session
 from oneclaw_core.turn.beginning import begin, govern, hold, hooks_on, look, resolve, title_of, use
-from oneclaw_core.turn.stream import StopRequests, TurnTracker
+from oneclaw_core.turn.stream import Emit, StopRequests, TurnTracker
 from oneclaw_core.turn.turn import Turn
-from oneclaw_core.types.events import TurnFinishedEvent
-from oneclaw_core.types.messages import MessageType
+from oneclaw_core.types.events import TurnEvent, TurnFinishedEvent
+from oneclaw_core.types.messages import Message, MessageType
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
-    from oneclaw_core.sessions.conversations import Conversations
     from oneclaw_core.turn.state import TurnParts, TurnState
-    from oneclaw_core.turn.stream import Emit
     from oneclaw_core.turn.turn_request import TurnRequest
-    from oneclaw_core.types.events import TurnEvent
-    from oneclaw_core.types.messages import Message
 
 
 class Turns:

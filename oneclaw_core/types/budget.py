@@ -79,20 +79,16 @@ class SpendingLimits:
         Returns:
             What to tell the user; ``None`` if another request may be sent.
         """
-        for setting, limit, spent in (
-            ("turn_max_tokens", self.turn_max_tokens, turn),
-            ("day_max_tokens", self.day_max_tokens, day),
-        ):
+        for scope, spent in (("turn", turn), ("day", day)):
+            limit: int | None = getattr(self, f"{scope}_max_tokens")
             if limit is not None and spent.tokens >= limit:
                 at_least = "at least " if spent.is_at_least else ""
-                return self._message(setting, f"{at_least}{spent.tokens:,} tokens", f"{limit:,}")
-        for setting, allowed, spent in (
-            ("turn_max_cost", self.turn_max_cost, turn),
-            ("day_max_cost", self.day_max_cost, day),
-        ):
+                return self._message(f"{scope}_max_tokens", f"{at_least}{spent.tokens:,} tokens", f"{limit:,}")
+        for scope, spent in (("turn", turn), ("day", day)):
+            allowed: float | None = getattr(self, f"{scope}_max_cost")
             if allowed is not None and spent.cost >= allowed:
                 at_least = "at least " if spent.unpriced_requests or spent.is_at_least else ""
-                return self._message(setting, at_least + dollars(spent.cost), dollars(allowed))
+                return self._message(f"{scope}_max_cost", at_least + dollars(spent.cost), dollars(allowed))
         return None
 
     def warning(self, model: str) -> str | None:

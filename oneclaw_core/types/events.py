@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OutputError
-from oneclaw_core.types.messages import StopReason
+from oneclaw_core.types.messages import StopReason, TokenUsage
 
 if TYPE_CHECKING:
-    from oneclaw_core.types.messages import TokenUsage
     from oneclaw_core.types.tools import ToolResult
 
 

@@ -6,16 +6,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.errors import UsageError
-from oneclaw_core.types.messages import StopReason, TokenUsage, ToolCall
+from oneclaw_core.errors import ProviderError, UsageError
+from oneclaw_core.types.messages import Message, StopReason, TokenUsage, ToolCall
 from oneclaw_core.types.tools import NAME_PATTERN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from oneclaw_core.errors import ProviderError
     from oneclaw_core.types.agents import ReasoningLevel
-    from oneclaw_core.types.messages import Message
     from oneclaw_core.types.tool_groups import ActiveTools
 
 OutputMode = Literal["native", "tool", "prompted"]

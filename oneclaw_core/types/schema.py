@@ -34,13 +34,7 @@ def check_parameters_schema(tool_name: str, schema: object) -> None:
             f"tool {tool_name!r}: the type of parameters must be 'object', not {schema.get('type')!r}",
             "/parameters/type",
         )
-    try:
-        if not _is_plainly_valid(schema):
-            _check_in_full(tool_name, schema)
-    except RecursionError:
-        raise ToolDefinitionError(
-            f"tool {tool_name!r}: the schema of its parameters is nested too deeply", "/parameters"
-        ) from None
+    _check(tool_name, schema, "parameters", "the schema of its parameters is")
 
 
 def check_output_schema(tool_name: str, schema: object) -> None:
@@ -51,52 +45,37 @@ def check_output_schema(tool_name: str, schema: object) -> None:
     """
     if not isinstance(schema, dict):
         raise ToolDefinitionError(f"tool {tool_name!r}: output_schema must be a JSON Schema object", "/output_schema")
+    _check(tool_name, schema, "output_schema", "output_schema is")
+
+
+def _check(tool_name: str, schema: dict[str, Any], where: str, noun: str) -> None:
     try:
         if not _is_plainly_valid(schema):
-            _check_in_full(tool_name, schema, "output_schema")
+            _check_in_full(tool_name, schema, where)
     except RecursionError:
-        raise ToolDefinitionError(f"tool {tool_name!r}: output_schema is nested too deeply", "/output_schema") from None
+        raise ToolDefinitionError(f"tool {tool_name!r}: {noun} nested too deeply", f"/{where}") from None
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+def _is(*kinds: type) -> Callable[[object], bool]:
+    return lambda value: type(value) in kinds
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _is_anything(value: object) -> bool:
+    return True
 
 
 def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return type(value) is int and value >= 0
 
 
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
+def _is_list_of_distinct_names(value: object) -> bool:
+    return type(value) is list and all(type(each) is str for each in value) and len(set(value)) == len(value)
 
 
 def _is_type(value: object) -> bool:
     if isinstance(value, str):
         return value in _TYPE_NAMES
-    if not isinstance(value, list) or not value:
-        return False
-    return _is_list_of_distinct_names(value) and _TYPE_NAMES.issuperset(value)
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
-
-
-def _is_list_of_distinct_names(value: object) -> bool:
-    if not isinstance(value, list):
-        return False
-    for each in value:
-        if not isinstance(each, str):
-            return False
-    return len(value) == 1 or len(set(value)) == len(value)
-
-
-def _is_anything(value: object) -> bool:
-    return True
+    return isinstance(value, list) and len(value) > 0 and _is_list_of_distinct_names(value) and {*value} <= _TYPE_NAMES
 
 
 def _is_pattern(value: object) -> bool:
@@ -121,40 +100,26 @@ def _is_list_of_schemas(value: object, levels: int) -> bool:
 
 _PLAIN_KEYWORDS: dict[str, Callable[[object], bool]] = {
     "type": _is_type,
-    "title": _is_text,
-    "description": _is_text,
-    "default": _is_anything,
-    "examples": _is_list,
-    "enum": _is_list,
-    "const": _is_anything,
-    "format": _is_text,
     "required": _is_list_of_distinct_names,
-    "minimum": _is_number,
-    "maximum": _is_number,
-    "exclusiveMinimum": _is_number,
-    "exclusiveMaximum": _is_number,
-    "minLength": _is_count,
-    "maxLength": _is_count,
-    "minItems": _is_count,
-    "maxItems": _is_count,
-    "uniqueItems": _is_flag,
     "pattern": _is_pattern,
-    "discriminator": _is_anything,  # of OpenAPI, and no keyword of JSON Schema
+    "uniqueItems": _is(bool),
+    **dict.fromkeys(("title", "description", "format"), _is(str)),
+    **dict.fromkeys(("examples", "enum"), _is(list)),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is(int, float)),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _is_count),
+    # The last is of OpenAPI, and no keyword of JSON Schema.
+    **dict.fromkeys(("default", "const", "discriminator"), _is_anything),
 }
 _NESTING_KEYWORDS: dict[str, Callable[[object, int], bool]] = {
     "properties": _is_map_of_schemas,
-    "additionalProperties": _is_schema,
-    "items": _is_schema,
-    "anyOf": _is_list_of_schemas,
-    "oneOf": _is_list_of_schemas,
-    "allOf": _is_list_of_schemas,
+    **dict.fromkeys(("additionalProperties", "items"), _is_schema),
+    **dict.fromkeys(("anyOf", "oneOf", "allOf"), _is_list_of_schemas),
 }
 
 
 def _is_plainly_valid(schema: Mapping[str, Any], levels: int = _MOST_LEVELS) -> bool:
     for name, value in schema.items():
-        is_plain = _PLAIN_KEYWORDS.get(name)
-        if is_plain is not None:
+        if (is_plain := _PLAIN_KEYWORDS.get(name)) is not None:
             if not is_plain(value):
                 return False
             continue
@@ -167,7 +132,7 @@ def _is_plainly_valid(schema: Mapping[str, Any], levels: int = _MOST_LEVELS) -> 
 _NOUNS = {"parameters": "parameters are", "output_schema": "output_schema is"}
 
 
-def _check_in_full(tool_name: str, schema: dict[str, Any], where: str = "parameters") -> None:
+def _check_in_full(tool_name: str, schema: dict[str, Any], where: str) -> None:
     from jsonschema import Draft202012Validator, FormatChecker
 
     from oneclaw_core.types.arguments import json_pointer, shortened

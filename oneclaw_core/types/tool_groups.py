@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
@@ -13,8 +13,6 @@ from oneclaw_core.types.permissions import meaning_fault
 from oneclaw_core.types.tools import ToolDefinition, check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from oneclaw_core.types.messages import Message
 
 LOAD_TOOL_GROUP = "load_tool_group"
@@ -69,15 +67,8 @@ class ToolGroupDefinition:
         permissions: Mapping[str, str] | None = None,
         may_be_unlisted: bool = False,
     ) -> Self:
-        """Make the metadata of a group from stored data that was checked before."""
-        made = object.__new__(cls)
-        put = object.__setattr__
-        put(made, "name", name)
-        put(made, "display_name", display_name)
-        put(made, "description", description)
-        put(made, "permissions", {} if permissions is None else permissions)
-        put(made, "may_be_unlisted", may_be_unlisted)
-        return made
+        """Make the metadata of a group from stored data."""
+        return cls(name, display_name, description, permissions or {}, may_be_unlisted)
 
     def _check_text(self, attribute: str, value: object) -> None:
         if not isinstance(value, str) or not value or value.isspace():

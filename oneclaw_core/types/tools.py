@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
@@ -14,8 +14,6 @@ from oneclaw_core.types.schema import check_output_schema, check_parameters_sche
 from oneclaw_core.types.text import shown_part
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from oneclaw_core.types.messages import Attachment
 
 EVERYTHING = "*"
@@ -411,19 +409,12 @@ class ToolDefinition(_StoredParameters):
             KeyError: a part is missing.
         """
         made = object.__new__(cls)
-        for attribute, value in (
-            ("name", data["name"]),
-            ("description", data["description"]),
-            ("_text", data["parameters"]),
-            ("required_permissions", tuple(data["required_permissions"])),
-            ("timeout_seconds", data["timeout_seconds"]),
-            ("read_only", data.get("read_only", False)),
-            ("idempotent", data.get("idempotent", False)),
-            ("reads", tuple(data.get("reads", ()))),
-            ("behaviour", behaviour),
-            ("output_schema", data.get("output_schema")),
-        ):
-            object.__setattr__(made, attribute, value)
+        optional = {"read_only": False, "idempotent": False, "reads": (), "output_schema": None}
+        values = {**optional, **data, "behaviour": behaviour}
+        values |= {each: tuple(values[each]) for each in ("required_permissions", "reads")}
+        values["_text"] = values.pop("parameters")
+        for name in ("_text", *(each.name for each in fields(cls) if each.name != "parameters")):
+            object.__setattr__(made, name, values[name])
         return made
 
     def to_dict(self) -> dict[str, Any]:
@@ -432,17 +423,16 @@ class ToolDefinition(_StoredParameters):
         Raises:
             ValueError, TypeError: JSON cannot hold the parameters.
         """
-        return {
+        document = {
             "name": self.name,
             "description": self.description,
             "parameters": self.parameters_text(),
             "required_permissions": list(self.required_permissions),
             "timeout_seconds": self.timeout_seconds,
-            **({"read_only": True} if self.read_only else {}),
-            **({"idempotent": True} if self.idempotent else {}),
-            **({"reads": list(self.reads)} if self.reads else {}),
-            **({} if self.output_schema is None else {"output_schema": dict(self.output_schema)}),
         }
+        declared = {"read_only": self.read_only, "idempotent": self.idempotent, "reads": list(self.reads)}
+        document |= {name: value for name, value in declared.items() if value}
+        return document if self.output_schema is None else document | {"output_schema": dict(self.output_schema)}
 
     def parameters_text(self) -> str:
         """Return the parameters as JSON text.

@@ -115,7 +115,7 @@ def test_a_call_through_the_dispatcher_is_denied_by_the_name_of_the_tool(oneclaw
 
 def test_a_call_of_a_sub_agent_is_denied(oneclaw_factory, traces):
     policy = Policy("create_agent")
-    home = oneclaw_factory([traces, policy])
+    home = oneclaw_factory([traces, policy, "agents"])
     home.model.calls("create_agent", name="Helper", description="Helps.", system_prompt="Help.", task="Leave a trace.")
     home.model.calls("leave_trace").says("I could not.").says("It could not.")
     home.send("Have a trace left.")

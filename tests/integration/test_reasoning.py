@@ -10,6 +10,7 @@ from wire_formats import OTHERS
 
 from oneclaw_core import AgentError, OneClaw, RetryEvent, UsageError
 
+WITH_AGENTS = {"ONECLAW_DISABLED_PLUGINS": OTHERS.removeprefix("agents,")}
 HIGH = {
     "openai_compatible": {"reasoning_effort": "high"},
     "openai": {"reasoning": {"effort": "high"}},
@@ -71,7 +72,8 @@ def test_the_level_of_a_run_goes_before_the_agents_and_that_before_the_models(tm
     with ModelServer(lambda body: CHAT.says("yes")) as server:
         environ = addresses(server)
         override(tmp_path, CHAT, "reasoning", "low")
-        command(tmp_path, "agents", "create", "Thinker", "--system-prompt", "Think.", "--parameter", "reasoning=medium")
+        thinks = ("--system-prompt", "Think.", "--parameter", "reasoning=medium")
+        command(tmp_path, "agents", "create", "Thinker", *thinks, environ=WITH_AGENTS)
         run = ("run", "--model", CHAT.full_model)
         for arguments in ([], ["--agent", "Thinker"], ["--agent", "Thinker", "--reasoning", "high"]):
             assert ended(tmp_path, environ, *run, *arguments, "Hello").returncode == 0
@@ -86,7 +88,7 @@ def test_an_agent_that_a_turn_runs_thinks_as_much_unless_it_has_a_level(tmp_path
     script = [CHAT.calls(("create_agent", task)), CHAT.says("Yes."), CHAT.says("Done.")]
     with ModelServer(script) as server:
         arguments = ("run", "--model", CHAT.full_model, "--reasoning", "low", "--allow", "agents.create", "Go")
-        assert ended(tmp_path, addresses(server), *arguments).returncode == 0
+        assert ended(tmp_path, addresses(server) | WITH_AGENTS, *arguments).returncode == 0
     assert levels(server) == ["low"] * 3
 
 
@@ -94,7 +96,9 @@ def test_a_services_own_object_is_sent_as_it_is(tmp_path):
     wire = WIRES["openai"]
     with ModelServer([wire.says("one"), wire.says("two")]) as server:
         own = 'reasoning={"effort":"xhigh","summary":"auto"}'
-        command(tmp_path, "agents", "create", "Own", "--system-prompt", "Think.", "--parameter", own)
+        command(
+            tmp_path, "agents", "create", "Own", "--system-prompt", "Think.", "--parameter", own, environ=WITH_AGENTS
+        )
         for level in ([], ["--reasoning", "low"]):
             ended(tmp_path, addresses(server), "run", "--agent", "Own", "--model", wire.full_model, *level, "Hello")
     assert [body["reasoning"] for body in server.bodies] == [

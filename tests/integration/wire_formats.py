@@ -38,7 +38,6 @@ CORE = [
     "exec",
     "js_eval",
     "load_skill",
-    "create_agent",
     "save_memory",
     "search_history",
     "browser",

@@ -16,7 +16,7 @@ from pytest_oneclaw import HomeUnderTest
 from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, hookimpl, parse_group_manifest, tool
 from oneclaw_core.errors import ToolDefinitionError
 from oneclaw_core.json_schema import plain_types, short_type
-from oneclaw_core.json_schema.short_types import types_of_results
+from oneclaw_core.json_schema.compact import types_of_results
 
 
 class Mail(typing_extensions.TypedDict):

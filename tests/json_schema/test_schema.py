@@ -254,7 +254,7 @@ def nested(levels, keyword="items"):
 
 
 def test_plain_schemas_are_checked_without_the_library(monkeypatch):
-    def fail(tool_name, schema):
+    def fail(tool_name, schema, where):
         raise AssertionError(f"jsonschema was asked about {schema}")
 
     monkeypatch.setattr(schema_module, "_check_in_full", fail)

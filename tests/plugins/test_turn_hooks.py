@@ -314,7 +314,8 @@ def test_deleting_a_session_is_observed(oneclaw_factory, journal):
 
 def test_a_sub_agents_turn_names_the_call_that_it_works_for(oneclaw_factory):
     turns = []
-    home = oneclaw_factory(named(audit=plugin(turn_started=lambda turn: turns.append(turn))))
+    audit = named(audit=plugin(turn_started=lambda turn: turns.append(turn)))
+    home = oneclaw_factory([*audit, "agents"])
     home.model.calls("create_agent", name="Helper", description="Helps.", system_prompt="Help.", task="Say hello.")
     home.model.says("Hello.").says("It said hello.")
     home.send("Have hello said.")

@@ -72,7 +72,7 @@ class Recursive:
 
 
 def test_a_tool_that_sends_messages_is_stopped_at_a_depth(oneclaw_factory):
-    oneclaw = oneclaw_factory([Recursive()])
+    oneclaw = oneclaw_factory([Recursive(), "agents"])
     asked = endless(oneclaw.model, "ask_again", lambda number: {"number": number})
     oneclaw.run(oneclaw.app.store.set_setting("turn_max_tool_rounds", 40))
 
@@ -95,7 +95,7 @@ def test_a_call_that_fails_over_and_over_is_not_run_without_end(oneclaw_factory)
         def register_tools(self, register):
             register(always_failing)
 
-    oneclaw = oneclaw_factory([Failing()])
+    oneclaw = oneclaw_factory([Failing(), "agents"])
     for _ in range(19):
         oneclaw.model.calls("always_failing", text="same")
     oneclaw.model.says("I give up.")

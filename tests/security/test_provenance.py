@@ -7,7 +7,7 @@ from oneclaw_core import Attachment
 from oneclaw_core.http import guard
 from oneclaw_core.permissions import Grant
 
-PLUGINS = ("javascript", "memory", "scheduled_tasks", "shell", "skills", "web")
+PLUGINS = ("agents", "javascript", "memory", "scheduled_tasks", "shell", "skills", "web")
 SECRET = "the-password-of-the-database"
 
 

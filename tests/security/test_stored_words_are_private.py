@@ -13,7 +13,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_shows_the_users_words_is_private(oneclaw_factory, way):
-    claw = oneclaw_factory(["config", "scheduled_tasks", "skills", "web"], allow=["network.private"])
+    claw = oneclaw_factory(["agents", "config", "scheduled_tasks", "skills", "web"], allow=["network.private"])
     folder = claw.home.path / "skills" / "plants"
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text("---\nname: plants\ndescription: Plants.\n---\nWater the plants of Ada.\n")

@@ -108,7 +108,7 @@ def test_a_disabled_tool_is_selected_nevertheless(registry):
 def test_no_more_than_some_toolsets_are_kept(registry):
     for number in range(600):
         registry.toolset(named([f"tool_{number}"]))
-    assert len(registry._toolsets) == 256
+    assert len(registry._toolsets) <= 256
 
 
 def test_asking_again_looks_at_no_tool(registry):

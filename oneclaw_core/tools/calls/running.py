@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import OAuthError, PermissionDeniedError, PluginError, errors_within
 from oneclaw_core.system.threads import LoopBlockedError, ThreadWatch, started_task
-from oneclaw_core.tools.calls.call import NotAvailableError
-from oneclaw_core.tools.calls.running_call import CallClock, HomeLoop, Questions, RunningCall
+from oneclaw_core.tools.calls.call import AroundCall, Call, NotAvailableError, PermittedCall, PluginsOfCalls
+from oneclaw_core.tools.calls.running_call import CallClock, HomeLoop, Questions, RunningCall, ToolCalls
 from oneclaw_core.tools.calls.steps import execution_error
 from oneclaw_core.tools.context import ToolContext
 from oneclaw_core.tools.invoke import invoke
 from oneclaw_core.types.provenance import CALL_MARKS
-from oneclaw_core.types.tools import SelfRunningTool, ToolResult
+from oneclaw_core.types.tools import Act, SelfRunningTool, Tool, ToolDefinition, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.home_services import HomeServices
     from oneclaw_core.permissions.asking import Asking
     from oneclaw_core.system.loops import Worker
-    from oneclaw_core.tools.calls.call import Call, PermittedCall
-    from oneclaw_core.tools.calls.running_call import ToolCalls
-    from oneclaw_core.tools.calls.steps import AroundCall, PluginsOfCalls
-    from oneclaw_core.types.tools import Act, Tool, ToolDefinition
 
 # How long a cancelled tool may take to clean up before it is left to itself.
 CLEAN_UP_SECONDS = 2.0

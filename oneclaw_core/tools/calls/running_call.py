@@ -9,7 +9,7 @@ import asyncio
 import math
 import threading
 import time
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from oneclaw_core.errors import NobodyToAskError, OneClawError
@@ -20,7 +20,6 @@ from oneclaw_core.types.text import clean_text
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
     from concurrent.futures import Future
-    from contextlib import AbstractAsyncContextManager
 
     from oneclaw_core.capabilities.declaration import Declaration
     from oneclaw_core.permissions.call_network import CallNetwork, Sources

@@ -11,28 +11,39 @@ import json
 import logging
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PermissionDeniedError, PluginError, errors_within
-from oneclaw_core.tools.calls.call import NotAvailableError
+from oneclaw_core.tools.calls.call import (
+    Call,
+    Caller,
+    CallHooks,
+    Handler,
+    NotAvailableError,
+    PermittedCall,
+    PluginsOfCalls,
+    Run,
+    Step,
+)
 from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
-from oneclaw_core.types.messages import Attachment
+from oneclaw_core.types.messages import Attachment, ToolCall
 from oneclaw_core.types.provenance import Mark, MarkKind
 from oneclaw_core.types.text import clean_text
 from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP
-from oneclaw_core.types.tools import MAX_KEPT_CHARACTERS, FileChange, ToolResult, of_kept_size, of_shown_size
+from oneclaw_core.types.tools import (
+    MAX_KEPT_CHARACTERS,
+    FileChange,
+    ToolResult,
+    ToolSourceInfo,
+    of_kept_size,
+    of_shown_size,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
-    from types import TracebackType
+    from collections.abc import Callable, Container, Sequence
 
-    from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.permissions.asking import Asking
-    from oneclaw_core.permissions.requests import RequirePermission
-    from oneclaw_core.tools.calls.call import Call, Caller, Handler, PermittedCall, Run, Step
     from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry
-    from oneclaw_core.types.messages import ToolCall
-    from oneclaw_core.types.tools import ToolSourceInfo
 
     FaultsOf = Callable[[RegisteredTool, dict[str, Any]], list[str]]
 
@@ -246,72 +257,6 @@ async def declared(call: PermittedCall, run: Run) -> ToolResult:
         reads = (MarkKind.OUTSIDE, MarkKind.PRIVATE) if source.is_foreign else (MarkKind.OUTSIDE,)
     call.provenance.marks += [Mark.of(MarkKind(each), f"the tool {definition.name}") for each in reads]
     return result
-
-
-class AroundCall(Protocol):
-    """An async context manager around the tool, which is told the result."""
-
-    async def __aenter__(self) -> object: ...
-
-    def set_result(self, result: ToolResult) -> None:
-        """Note how the work ended, before it is left."""
-        ...
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None: ...
-
-
-class CallHooks(Protocol):
-    """The hooks of plugins on one call."""
-
-    arguments: Mapping[str, Any]
-
-    async def rewrite(
-        self, arguments: dict[str, Any], faults_of: Callable[[dict[str, Any]], list[str]]
-    ) -> dict[str, Any]:
-        """Have plugins rewrite the arguments; raise ``PluginError`` if the call must not run."""
-        ...
-
-    async def check(self, ask: RequirePermission) -> None:
-        """Ask the gates; raise ``PermissionDeniedError`` if the call must not run."""
-        ...
-
-    def around(self) -> AroundCall:
-        """Return a context manager to enter around the tool."""
-        ...
-
-    async def rewrite_result(self, result: ToolResult) -> ToolResult:
-        """Have plugins rewrite the result of a call that ran."""
-        ...
-
-    def decided(self, permission: str, subject: str | None, *, is_granted: bool, decided_by: str) -> None:
-        """Tell observers of a decision on a permission."""
-        ...
-
-    def finished(self, result: ToolResult) -> None:
-        """Tell observers of the result."""
-        ...
-
-
-class PluginsOfCalls(Protocol):
-    """The plugins at work, as running a tool needs them."""
-
-    def are_about(self, tool: str, group: str | None, *, is_in_turn: bool, is_read_only: bool = False) -> bool:
-        """Return True if a call of a tool concerns any hook."""
-        ...
-
-    def of_call(self, **about: Any) -> CallHooks:
-        """Return the hooks on a call, described as in ``CallInfo``."""
-        ...
-
-    async def context_of_tool(self, plugin: str | None) -> PluginContext | None:
-        """Return the context for a tool of a plugin, which is started first; ``None`` for a tool of no plugin.
-
-        Raises:
-            PluginError: the plugin cannot be started now.
-        """
-        ...
 
 
 def hooks_on(plugins: PluginsOfCalls, call: ToolCall, caller: Caller, found: RegisteredTool | None) -> CallHooks | None:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 @hookimpl
 def register_tools(register: ToolRegistrar) -> None:
-    """Declare the tool groups; their functions are imported when they first run."""
+    """Declare a core tool and the tool groups; their functions are imported when they first run."""
+    register.manifest(files(__name__) / "create_agent.json")
     register.manifest(files(__name__) / "agents.json")
     register.manifest(files(__name__) / "session.json")
 

@@ -293,7 +293,7 @@ class HomeUnderTest:
         """Fail if a result does not fit the schema that its tool declares."""
         __tracebackhide__ = True
         for call in calls:
-            found = self.app.catalog.registry.find(call.name, reads=False)
+            found = self.app.catalog.registry.find(call.name)
             if found is None or found.source.is_foreign:
                 continue
             if faults := result_faults(found.definition, call.result):

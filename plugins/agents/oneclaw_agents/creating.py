@@ -6,17 +6,15 @@ import shlex
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import OneClawError, UsageError
-from oneclaw_core.tools.context import MAX_TURN_DEPTH, depth_within
-from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP
-from oneclaw_core.types.tools import EVERYTHING, ToolResult, ToolSelection
+from oneclaw_core import OneClawError, ToolResult, ToolSelection, UsageError
+from oneclaw_core.tools import LOAD_TOOL_GROUP, MAX_TURN_DEPTH, depth_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core.tools.context import ToolContext
-    from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.types.agents import Agent
+    from oneclaw_core import Agent, ToolContext, ToolRegistry
+
+EVERYTHING = "*"
 
 
 async def create_agent(

@@ -29,7 +29,7 @@ from oneclaw_core.permissions import Decision, Grant
 PROMPT = "You write poems."
 MODEL = "openai_compatible/parent-model"
 
-PLUGINS = ("javascript", "memory", "offline", "openai", "pdf", "shell", "skills", "web")
+PLUGINS = ("agents", "javascript", "memory", "offline", "openai", "pdf", "shell", "skills", "web")
 
 
 def opened(home, server=None, **options):
@@ -480,7 +480,7 @@ def test_from_a_plain_sentence(tmp_path):
 
 
 def test_its_definition_is_short():
-    path = resources.files("oneclaw_core.builtin") / "manifests" / "create_agent.json"
+    path = resources.files("oneclaw_agents") / "create_agent.json"
     [tool] = load_manifest(path).tools
     assert definition_tokens(tool.definition) <= 220
 
