@@ -9,7 +9,6 @@ from oneclaw_core.config.settings import read_settings, validated_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from oneclaw_core.config.core_settings import Settings
     from oneclaw_core.permissions.decisions import Decisions
