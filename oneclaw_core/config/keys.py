@@ -440,6 +440,19 @@ class EnvironmentVariables:
             UsageError: the name or the value does not fit, or all values together are too long.
             OneClawError: the file cannot be written.
         """
+        self.check(name, value)
+        remember_secret(value, f"{self._path} {name}")
+        with self._changing() as values:
+            was_set = name in values
+            values[name] = value
+        return was_set
+
+    def check(self, name: str, value: str) -> None:
+        """Refuse what :meth:`set` would refuse.
+
+        Raises:
+            UsageError: the name or the value does not fit.
+        """
         if not _VARIABLE_NAME.fullmatch(name):
             raise UsageError(
                 f"{name[:200]!r} is not a valid name for a variable: use 1 to 128 letters, digits and '_', not "
@@ -447,11 +460,6 @@ class EnvironmentVariables:
             )
         if len(value) > MAX_VALUE_CHARACTERS or "\0" in value:
             raise UsageError(f"a value has at most {MAX_VALUE_CHARACTERS} characters, and no NUL among them")
-        remember_secret(value, f"{self._path} {name}")
-        with self._changing() as values:
-            was_set = name in values
-            values[name] = value
-        return was_set
 
     def remove(self, name: str) -> bool:
         """Forget a value.
