@@ -54,7 +54,7 @@ def hookimpl(
 
     def mark(marked: Any) -> Any:
         marked.oneclaw_options = {
-            "tools": None if tools is None else tuple(tools),
+            "tools": None if tools is None else list(tools),
             "timeout_seconds": timeout_seconds,
             "in_turns": in_turns,
             "skips_read_only": skips_read_only,

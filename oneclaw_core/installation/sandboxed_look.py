@@ -109,7 +109,7 @@ def _without_inner(roots: Sequence[Path], hidden: Sequence[Path]) -> tuple[Path,
 
 def look_in_child() -> None:
     """Describe plugins, a line each; this is the process of :func:`look_at`."""
-    from oneclaw_core.plugins.looking import Looker
+    from oneclaw_core.plugins.manager import Looker
     from oneclaw_core.tools.registry import ToolRegistry
 
     work, *paths = sys.argv[1:]

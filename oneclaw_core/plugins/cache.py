@@ -15,7 +15,7 @@ import stat
 import sys
 import zlib
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from importlib import invalidate_caches
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-
 FORMAT = 6
 MAX_BYTES = 256 * 1024 * 1024
 MOST_SEARCHES = 8
@@ -40,27 +39,18 @@ MOST_SEARCHES = 8
 _PASSING_CHECK = "import.fails"
 _STEPS_OF_LOADING = frozenset({"compatibility", "discovery", "review", "settings"})
 """The steps whose problems are found at each start."""
+_NOTHING_KNOWN: dict[str, Any] = {
+    **dict.fromkeys(("registrations", "problems", "known_causes"), ()),
+    **{"hooks": {}, "import_ms": None, "stamp": None},
+}
+"""The part of a row that a look finds out."""
 
 _log = logging.getLogger("oneclaw.plugins")
-
-
-@dataclass(slots=True)
-class _Content:
-    """The content of the file.
-
-    Attributes:
-        directories: of search paths, each with its time of change and the metadata in it.
-        searches: the keys of the plugins that were found, by the state of the search path; the last one is the latest.
-        rows: the plugins, by their keys; they are not changed, because the homes of a program share them.
-    """
-
-    directories: dict[str, Any] = field(default_factory=dict)
-    searches: dict[str, list[str]] = field(default_factory=dict)
-    rows: dict[str, Plugin] = field(default_factory=dict)
-
+_Rows = dict[str, dict[str, Any]]
+"""Plugins as JSON data with the stamp of their code, by their keys. They are not changed, as homes share them."""
 
 # A program may open many homes, and the file is the same for all of them.
-_contents: KeptFiles[_Content] = KeptFiles()
+_contents: KeptFiles[tuple[dict[str, list[str]], _Rows]] = KeptFiles()
 
 
 def cache_path() -> Path | None:
@@ -85,29 +75,27 @@ class PluginCache:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self.journal = Journal(None if path is None else path.with_suffix(".importing"))
-        content = self._read()
-        self._first_rows, self._rows, self._changed = content.rows, dict(content.rows), set[str]()
-        self._directories = search_path_state(content.directories)
-        self._search = _fingerprint(self._directories)
-        self._is_changed = False
-        found = content.searches.get(self._search)
-        if found is None or any(key not in self._rows for key in found):
-            found = self._find()
-        self._keys = found
+        searches, self._first_rows = self._read()
+        self._rows, self._changed = dict(self._first_rows), set[str]()
+        self._search = search_path_state()
+        found = searches.get(self._search)
+        self._is_changed = found is None
+        self._keys = self._find() if found is None else found
         self._mark_left_behind()
 
     def plugins(self) -> list[Plugin]:
         """Return the installed plugins: the built-in tools first, then by name and package."""
-        return [self._rows[key].fresh() for key in self._keys]
+        return [Plugin.from_dict(self._rows[key]) for key in self._keys]
 
     def known(self, plugin: Plugin) -> Plugin:
         """Return a plugin for a catalog, with what it registers as far as that is known."""
-        return (self._row(plugin) or plugin).fresh()
+        row = self._row(plugin) or {**plugin.to_dict(), **_NOTHING_KNOWN}
+        return replace(Plugin.from_dict(row), given=plugin.given, has_own_loop=plugin.has_own_loop)
 
     def unknown(self, plugins: Iterable[Plugin]) -> list[Plugin]:
         """Return the installed plugins that must be looked at to know what they register."""
         rows = [(each, self._row(each)) for each in plugins if each.is_installed]
-        return [each for each, row in rows if row is None or row.stamp is None or row.stamp != stamp(each)]
+        return [each for each, row in rows if row is None or row["stamp"] is None or row["stamp"] != stamp(each)]
 
     @contextmanager
     def looking(self, plugins: Iterable[Plugin]) -> Iterator[Callable[[Plugin | None], None]]:
@@ -118,14 +106,13 @@ class PluginCache:
         """
         unknown = list(plugins)
         with self.journal.held():
-            others = self._read().rows
+            _, others = self._read()
             for plugin in unknown:
-                key = _key(plugin)
-                outdated = self._rows[key].problems if key in self._rows else []
-                plugin.problems = [each for each in plugin.problems if each not in outdated]
-                row = others.get(key)
-                if row is not None and row != self._first_rows.get(key) and row.stamp == stamp(plugin):
-                    plugin.take(row)
+                key, row = _key(plugin), others.get(_key(plugin))
+                outdated = self._rows.get(key, _NOTHING_KNOWN)["problems"]
+                plugin.problems = [each for each in plugin.problems if each.to_dict() not in outdated]
+                if row is not None and row != self._first_rows.get(key) and row["stamp"] == stamp(plugin):
+                    plugin.take(Plugin.from_dict(row))
                     self._rows[key] = row
             yield lambda plugin: self.journal.note("" if plugin is None else _key(plugin))
             self._write()  # before another process looks at the same plugins
@@ -140,15 +127,14 @@ class PluginCache:
 
     def keep(self, plugin: Plugin) -> None:
         """Take note of a plugin that was looked at."""
-        before = self._row(plugin) or plugin
-        # As from the file: without its objects, which belong to the registry that it was looked at with.
-        data = json.loads(json.dumps(plugin.to_dict()))
-        data["problems"] = [each for each in data["problems"] if each["where"] not in _STEPS_OF_LOADING]
+        # Without its objects, which belong to the registry that it was looked at with.
+        row = json.loads(json.dumps(plugin.to_dict()))
+        plugin.registrations = Plugin.from_dict(row).registrations
+        problems = [each for each in row["problems"] if each["where"] not in _STEPS_OF_LOADING]
+        before = self._row(plugin) or row
         # A plugin has another name where two packages have one of the same name.
-        data |= {"name": before.name, "stamp": stamp(plugin), "known_causes": before.known_causes}
-        kept = Plugin.from_dict(data)
-        plugin.registrations = list(kept.registrations)
-        self._put(kept)
+        as_before = {name: before[name] for name in ("name", "known_causes")}
+        self._put(_key(plugin), {**row, **as_before, "problems": problems, "stamp": stamp(plugin)})
 
     def save(self, plugins: Iterable[Plugin]) -> None:
         """Write the file if anything has changed.
@@ -158,79 +144,75 @@ class PluginCache:
         """
         for each in plugins:
             row = self._row(each)
-            known_causes = frozenset(problem.cause for problem in each.problems if problem.is_error)
-            if row is not None and row.known_causes != known_causes and not each.is_disabled:
-                self._put(replace(row, known_causes=known_causes))
+            causes = sorted({problem.cause for problem in each.problems if problem.is_error})
+            if row is not None and row["known_causes"] != causes and not each.is_disabled:
+                self._put(_key(each), {**row, "known_causes": causes})
         self._write()
 
     def forget(self, name: str) -> bool:
         """Have a plugin looked at again that failed; return True if there is one."""
-        named = [each for each in self._rows.values() if each.name == name]
-        failed = [each for each in named if any(problem.is_error for problem in each.problems)]
-        for each in failed:
-            self._put(each.unlooked())
+        failed = {
+            key: row
+            for key, row in self._rows.items()
+            if row["name"] == name and any(each["is_error"] for each in row["problems"])
+        }
+        for key, row in failed.items():
+            self._put(key, {**row, **_NOTHING_KNOWN})
         self._write()
         return bool(failed)
 
     def _find(self) -> list[str]:
         """Find the installed plugins in the metadata of all packages."""
         invalidate_caches()  # a package that was installed meanwhile can be imported
-        self._is_changed = True
         keys = []
         for plugin in find_installed():
-            key = _key(plugin)
-            row = self._rows.get(key, plugin)
-            may_pass = any(each.check == _PASSING_CHECK for each in row.problems)
-            if row is plugin or may_pass or row.metadata_problem != plugin.metadata_problem:
-                self._put(replace(plugin, known_causes=row.known_causes))
+            key, found = _key(plugin), plugin.to_dict()
+            row = self._rows.get(key, found)
+            may_pass = any(each["check"] == _PASSING_CHECK for each in row["problems"])
+            if row is found or may_pass or row["metadata_problem"] != found["metadata_problem"]:
+                self._put(key, {**found, **_NOTHING_KNOWN, "known_causes": row["known_causes"]})
             keys.append(key)
         return keys
 
     def _mark_left_behind(self) -> None:
         """Leave a plugin alone whose code has ended a process."""
-        row = self._rows.get(self.journal.left_behind())
-        if row is None:
+        key = self.journal.left_behind()
+        if key not in self._rows:
             return
-        plugin = row.unlooked()
+        plugin = Plugin.from_dict({**self._rows[key], **_NOTHING_KNOWN})
         cause = "the program ended while it was imported; it is left alone"
         remedy = (
             f"find out why with: oneclaw plugins check {plugin.name}; then upgrade {plugin.distribution or 'it'}, or "
             f"try it again with: oneclaw plugins enable {plugin.name}"
         )
         plugin.problems = [PluginProblem("import", cause, remedy, check=LEFT_ALONE)]
-        plugin.stamp = stamp(plugin)
-        self._put(plugin)
+        self._put(key, {**plugin.to_dict(), "stamp": stamp(plugin)})
         self._write()
 
-    def _row(self, plugin: Plugin) -> Plugin | None:
+    def _row(self, plugin: Plugin) -> dict[str, Any] | None:
         return self._rows.get(_key(plugin)) if plugin.is_installed else None
 
-    def _put(self, row: Plugin) -> None:
-        key = _key(row)
+    def _put(self, key: str, row: dict[str, Any]) -> None:
         self._rows[key] = row
         self._changed.add(key)
 
-    def _read(self) -> _Content:
+    def _read(self) -> tuple[dict[str, list[str]], _Rows]:
         if self._path is None or self._path.is_symlink():
-            return _Content()
+            return {}, {}
         return _contents.get(self._path, _parse)
 
     def _write(self) -> None:
         """Write the file, with what other processes have written there since."""
         if self._path is None or not (self._changed or self._is_changed):
             return
-        others = self._read()
-        searches = {each: keys for each, keys in others.searches.items() if each != self._search}
+        others, rows = self._read()
+        searches = {each: keys for each, keys in others.items() if each != self._search}
         searches = dict([*searches.items(), (self._search, self._keys)][-MOST_SEARCHES:])
-        rows = others.rows | {key: self._rows[key] for key in {*self._changed, *self._keys}}
+        rows = rows | {key: self._rows[key] for key in {*self._changed, *self._keys}}
         wanted = {key for keys in searches.values() for key in keys}
-        content = {
-            "directories": {each: state for each, state in self._directories.items() if state[1]},
-            "searches": searches,
-            "rows": [row.to_dict() for key, row in rows.items() if key in wanted],
-        }
         self._changed, self._is_changed = set(), False
-        body = json.dumps(content, separators=(",", ":")).encode()
+        kept = {key: row for key, row in rows.items() if key in wanted}
+        body = json.dumps([searches, kept], separators=(",", ":")).encode()
         header = json.dumps({**_identity(), "checksum": zlib.crc32(body)}).encode()
         try:
             make_private_directory(self._path.parent)
@@ -249,22 +231,15 @@ def _key(plugin: Plugin) -> str:
     )
 
 
-def _fingerprint(directories: dict[str, Any]) -> str:
-    """Return a text that is the same while a search path finds the same packages in the same order."""
-    found = json.dumps([(path, listing) for path, (_, listing) in directories.items() if listing])
-    return f"{zlib.crc32(found.encode('utf-8', 'replace')):08x}{len(found):x}"
-
-
-def _parse(path: Path) -> _Content:
+def _parse(path: Path) -> tuple[dict[str, list[str]], _Rows]:
     try:
         header, _, body = (read_private(path, MAX_BYTES) or b"").partition(b"\n")
         if json.loads(header) != {**_identity(), "checksum": zlib.crc32(body)}:
-            return _Content()
-        data = json.loads(body)
-        rows = [Plugin.from_dict(each) for each in data["rows"]]
-        return _Content(data["directories"], data["searches"], {_key(each): each for each in rows})
-    except (OneClawError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
-        return _Content()
+            return {}, {}
+        searches, rows = json.loads(body)
+    except (OneClawError, ValueError):
+        return {}, {}
+    return searches, rows
 
 
 def _identity() -> dict[str, Any]:

@@ -5,17 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import DuplicateToolError
+from oneclaw_core.plugins import group_reports
 from oneclaw_core.plugins.distributions import CORE_TOOLS, PROVIDER_PLUGINS
 from oneclaw_core.plugins.first_use import load_object, load_object_now
-from oneclaw_core.plugins.group_reports import (
-    report_ignored_meanings,
-    report_joined_groups,
-    report_other_text,
-    report_permission_meanings,
-)
 from oneclaw_core.plugins.lazy_tool import LazyTool
 from oneclaw_core.plugins.plugin import (
     BUILTIN_PLUGIN,
@@ -39,9 +34,6 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.known import ProviderFactory
     from oneclaw_core.types.tool_groups import ToolGroupDefinition
     from oneclaw_core.types.tools import ToolDefinition
-
-
-Value = TypeVar("Value")
 
 
 @dataclass(slots=True)
@@ -100,11 +92,11 @@ class Catalog:
         """Order the core tools, describe groups that no plugin describes, and report what reaches beyond a plugin."""
         self._describe_absent_plugins()
         for plugin in self.plugins:
-            report_ignored_meanings(self.registry, plugin)
+            group_reports.report_ignored_meanings(self.registry, plugin)
         self.registry.move_to_front(CORE_TOOLS)
         self.provider_types = _in_listing_order(self.provider_types)
         self.known_providers.preconfigured = _in_listing_order(self.known_providers.preconfigured)
-        report_joined_groups(self.registry, self.plugins)
+        group_reports.report_joined_groups(self.registry, self.plugins)
 
     def _describe_absent_plugins(self) -> None:
         absent = self.known_providers.absent_plugins
@@ -117,11 +109,11 @@ class Catalog:
         self.registry.absent_plugins = absent
 
     def _add_group(self, group: ToolGroupDefinition, plugin: Plugin) -> None:
-        report_permission_meanings(self.registry, group, plugin)
+        group_reports.report_permission_meanings(self.registry, group, plugin)
         if self.registry.register_group(group, plugin.name):
             plugin.groups.append(group.name)
         else:
-            report_other_text(self.registry, group, plugin)
+            group_reports.report_other_text(self.registry, group, plugin)
 
     def _add_tool(self, each: Registration, definition: ToolDefinition, plugin: Plugin) -> None:
         if plugin.name == BUILTIN_PLUGIN:
@@ -139,12 +131,8 @@ class Catalog:
 
     def _add_provider(self, registration: Registration, plugin: Plugin) -> None:
         if registration.name in self.provider_types:
-            plugin.report(
-                "register_providers",
-                f"the provider type {registration.name!r} is taken; the first one stays",
-                "use another name",
-                check="names.provider-taken",
-            )
+            cause = f"the provider type {registration.name!r} is taken; the first one stays"
+            plugin.report("register_providers", cause, "use another name", check="names.provider-taken")
             return
         self.provider_types[registration.name] = registration.value or LazyProviderFactory(
             partial(load_object, plugin, registration), partial(load_object_now, plugin, registration)
@@ -156,7 +144,7 @@ class Catalog:
         plugin.providers.append(registration.name)
 
 
-def _in_listing_order(by_name: dict[str, Value]) -> dict[str, Value]:
+def _in_listing_order(by_name: dict[str, Any]) -> dict[str, Any]:
     """Put OneClaw's own provider types or providers first."""
     own = {name: by_name[name] for name in PROVIDER_PLUGINS if name in by_name}
     return own | {name: value for name, value in by_name.items() if name not in own}

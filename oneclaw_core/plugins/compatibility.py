@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from email import message_from_string
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from oneclaw_core.errors import describe_error
 from oneclaw_core.plugins.distributions import CORE_DISTRIBUTION
 from oneclaw_core.plugins.plugin import PluginProblem
 from oneclaw_core.system.version import __version__
@@ -29,8 +27,7 @@ _LAST_PATCH = 9999  # newer than all of a minor version
 _CORE = re.compile(r"oneclaw[-_.]+core(?![\w.-])", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Incompatibility:
+class Incompatibility(NamedTuple):
     """Why a plugin does not go with this OneClaw.
 
     Attributes:
@@ -42,28 +39,41 @@ class Incompatibility:
     is_core_too_old: bool
 
 
-def name_and_version(distribution: Any) -> tuple[str | None, str | None]:
-    """Return the name and the version of a distribution; a package without readable metadata has neither."""
-    try:
-        headers = _headers_of(distribution)
-        name, version = (headers.get("Name"), headers.get("Version")) if headers is not None else (None, None)
-        return name or distribution.name, version or distribution.version
-    except Exception:  # noqa: BLE001  # damaged metadata make the library raise anything
-        return None, None
+def read_headers(distribution: Any) -> Message:
+    """Read the metadata of a distribution without the description.
+
+    Args:
+        distribution: with ``read_text`` as ``importlib_metadata`` has it, or with ``name``, ``version`` and
+            ``requires``.
+
+    Raises:
+        Exception: they are damaged.
+    """
+    read = getattr(distribution, "read_text", None)
+    text = read("METADATA") if read is not None else None
+    headers = message_from_string((text or "").partition("\n\n")[0])
+    if not text:
+        headers["Name"] = getattr(distribution, "name", "")
+        headers["Version"] = getattr(distribution, "version", "")
+        for each in getattr(distribution, "requires", None) or ():
+            headers["Requires-Dist"] = each
+    return headers
 
 
 def core_requirements(distribution: Any) -> list[str]:
     """Find what a distribution requires of ``oneclaw-core``.
 
     Args:
-        distribution: with ``read_text`` and ``requires``, as ``importlib_metadata`` has them, or without.
+        distribution: as for :func:`read_headers`.
 
     Returns:
         Its requirements on the core as they are written (PEP 508); those of other packages are left out.
     """
-    headers = _headers_of(distribution)
-    required = getattr(distribution, "requires", None) if headers is None else headers.get_all("Requires-Dist")
-    return [" ".join(each.split()) for each in required or () if _CORE.match(each)]
+    return _on_core(read_headers(distribution))
+
+
+def _on_core(headers: Message) -> list[str]:
+    return [" ".join(each.split()) for each in headers.get_all("Requires-Dist", ()) if _CORE.match(each)]
 
 
 def find_incompatibility(requirements: list[str], version: str = CORE_VERSION) -> Incompatibility | None:
@@ -92,8 +102,7 @@ def find_incompatibility(requirements: list[str], version: str = CORE_VERSION) -
     counts_as = {own, Version(own.base_version)} if own.is_prerelease else {own}
     if own.release >= _FIRST_TO_KEEP_A_CONTRACT and own.major == 0:
         counts_as.add(Version(f"0.{own.minor - 1}.{_LAST_PATCH}"))
-    for requirement in requirements:
-        each = Requirement(requirement)
+    for each in map(Requirement, requirements):
         if each.marker is not None and not each.marker.evaluate({"extra": ""}):
             continue
         if not any(each.specifier.contains(one, prereleases=True) for one in counts_as):
@@ -102,30 +111,26 @@ def find_incompatibility(requirements: list[str], version: str = CORE_VERSION) -
     return None
 
 
-def problem_of(plugin: Plugin, distribution: Any) -> PluginProblem | None:
-    """Return why a plugin's distribution does not go with this OneClaw or Python, or cannot be read.
+def problem_of(plugin: Plugin, headers: Message) -> PluginProblem | None:
+    """Return why a plugin's distribution does not go with this OneClaw or Python.
 
     A problem that is an error keeps the plugin from being imported: it would fail anywhere.
+
+    Raises:
+        ValueError: a requirement is not written as PEP 508 has it.
     """
     name = plugin.distribution or plugin.name
-    try:
-        headers = _headers_of(distribution)
-        python = str(headers.get("Requires-Python", "")) if headers is not None else ""
-        incompatibility = find_incompatibility(core_requirements(distribution))
-    except (OSError, ValueError) as error:
-        cause = f"the metadata cannot be read: {describe_error(error)}"
-        return PluginProblem("compatibility", cause, "reinstall it", is_error=False)
+    incompatibility = find_incompatibility(_on_core(headers))
     if incompatibility is not None:
-        required = incompatibility.required
-        cause = f"{plugin.package or name} was made for {CORE_DISTRIBUTION}{required}, and this is {CORE_VERSION}"
+        required = f"{CORE_DISTRIBUTION}{incompatibility.required}"
+        cause = f"{plugin.package or name} was made for {required}, and this is {CORE_VERSION}; it was not loaded"
         if incompatibility.is_core_too_old:
             remedy = f"upgrade {CORE_DISTRIBUTION}, or install a version of {name} that goes with {CORE_VERSION}"
         else:
-            upgrade = f"upgrade the plugin: oneclaw plugins upgrade {name}"
-            remedy = f"{upgrade}, or install a {CORE_DISTRIBUTION}{required}"
-        return PluginProblem("compatibility", f"{cause}; it was not loaded", remedy)
-    if not _is_python_suitable(python):
-        own = "{}.{}.{}".format(*sys.version_info[:3])
+            remedy = f"upgrade the plugin: oneclaw plugins upgrade {name}, or install a {required}"
+        return PluginProblem("compatibility", cause, remedy)
+    python, own = headers.get("Requires-Python"), "{}.{}.{}".format(*sys.version_info[:3])
+    if python and not _goes_with(python, own):
         cause = f"{plugin.package or name} needs Python {python}, and this is {own}; it was not loaded"
         disable = f"oneclaw plugins disable {plugin.name}"
         remedy = f"install a version of {name} for this Python, or disable it with: {disable}"
@@ -133,28 +138,11 @@ def problem_of(plugin: Plugin, distribution: Any) -> PluginProblem | None:
     return None
 
 
-def _is_python_suitable(requirement: str) -> bool:
-    """Return True if this Python meets a ``Requires-Python``; an unreadable one counts as met."""
-    if not requirement:
-        return True
+def _goes_with(requirement: str, version: str) -> bool:
+    """Return True if a version of Python meets a requirement; an unreadable one counts as met."""
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
     try:
-        return SpecifierSet(requirement).contains("{}.{}.{}".format(*sys.version_info[:3]), prereleases=True)
+        return SpecifierSet(requirement).contains(version, prereleases=True)
     except InvalidSpecifier:
         return True
-
-
-def _headers_of(distribution: Any) -> Message | None:
-    """Read the metadata; ``None`` where there is no such file."""
-    read = getattr(distribution, "read_text", None)
-    metadata = read("METADATA") if read is not None else None
-    # Without the description, which follows an empty line.
-    return None if metadata is None else _parsed(metadata.partition("\n\n")[0])
-
-
-@lru_cache(maxsize=1)  # name, requirements and Python are read one after the other
-def _parsed(headers: str) -> Message:
-    from email.parser import HeaderParser
-
-    return HeaderParser().parsestr(headers)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
-import time
 import zlib
 from itertools import islice
 from pathlib import Path
@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import describe_error
 from oneclaw_core.plugins.distributions import CORE_TOOLS, OUR_DISTRIBUTIONS, PROVIDER_PLUGINS
-from oneclaw_core.plugins.plugin import BUILTIN_PLUGIN, Plugin
+from oneclaw_core.plugins.plugin import BUILTIN_PLUGIN, Plugin, PluginProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 ENTRY_POINT_GROUP = "oneclaw"
 MAX_TREE_FILES = 20_000
 CORE_TOOL_PLUGINS = frozenset(CORE_TOOLS.values()) - {BUILTIN_PLUGIN}
 """OneClaw's own plugins with core tools, without the built-in one."""
 
-# A file system may give two changes within this time the same time of change.
-_SETTLING_NS = 2_000_000_000
 _METADATA_SUFFIXES = (".dist-info", ".egg-info", ".egg-link", ".egg")
 _EARLY_PLUGINS = CORE_TOOL_PLUGINS | {*PROVIDER_PLUGINS.values()}
 _log = logging.getLogger("oneclaw.plugins")
@@ -39,8 +37,7 @@ def find_installed(search_path: list[str] | None = None) -> list[Plugin]:
     import importlib_metadata
 
     found: dict[tuple[str, str], Plugin] = {}
-    where = {} if search_path is None else {"path": search_path}
-    for distribution in importlib_metadata.distributions(**where):
+    for distribution in importlib_metadata.distributions(path=sys.path if search_path is None else search_path):
         try:
             points = [point for point in distribution.entry_points if point.group == ENTRY_POINT_GROUP]
         except Exception as error:  # noqa: BLE001  # a damaged entry_points.txt makes the library raise anything
@@ -64,37 +61,24 @@ def described(name: str, target: str, distribution: Any) -> Plugin:
     """Return a plugin with what the metadata of its distribution say; ``None`` for no distribution."""
     if distribution is None:
         return Plugin(name, target)
-    from oneclaw_core.plugins.compatibility import name_and_version, problem_of
+    from oneclaw_core.plugins.compatibility import problem_of, read_headers
 
-    plugin = Plugin(name, target, *name_and_version(distribution))
-    if not plugin.is_builtin:
-        plugin.metadata_problem = problem_of(plugin, distribution)
+    plugin = Plugin(name, target)
+    try:
+        headers = read_headers(distribution)
+        plugin.distribution, plugin.version = headers.get("Name") or None, headers.get("Version")
+        plugin.metadata_problem = None if plugin.is_builtin else problem_of(plugin, headers)
+    except Exception as error:  # noqa: BLE001  # damaged metadata make the library raise anything
+        cause = f"the metadata cannot be read: {describe_error(error)}"
+        plugin.metadata_problem = PluginProblem("compatibility", cause, "reinstall it", is_error=False)
     return plugin
 
 
-def search_path_state(known: Mapping[str, Any]) -> dict[str, Any]:
-    """Look at the directories of ``sys.path``: which packages' metadata they hold.
-
-    Args:
-        known: what was returned before; a directory that has not changed since is not listed again.
-
-    Returns:
-        By directory, in their order, its time of change and the metadata in it with theirs.
-    """
-    state: dict[str, Any] = {}
-    newest = time.time_ns() - _SETTLING_NS
-    for entry in sys.path:
-        path = os.path.abspath(entry or os.curdir)  # noqa: PTH100  # as text, of any form
-        try:
-            changed_at = os.stat(path).st_mtime_ns  # noqa: PTH116  # the same
-        except (OSError, ValueError):
-            continue
-        before = known.get(path)
-        if before is not None and before[0] == changed_at < newest:
-            state[path] = before
-        else:
-            state[path] = [changed_at, _metadata_in(path, changed_at)]
-    return state
+def search_path_state() -> str:
+    """Return a text that is the same while ``sys.path`` finds the same packages in the same order."""
+    paths = [os.path.abspath(entry or os.curdir) for entry in sys.path]  # noqa: PTH100  # as text, of any form
+    found = json.dumps([metadata for path in paths if (metadata := _metadata_in(path))])
+    return f"{zlib.crc32(found.encode('utf-8', 'replace')):08x}{len(found):x}"
 
 
 def _is_early(plugin: Plugin) -> bool:
@@ -138,24 +122,17 @@ def _code_of(module: str, *, is_whole: bool) -> tuple[str, str]:
     try:
         spec = find_spec(top)
     except (ImportError, ValueError, AttributeError):
-        return "", ""
+        spec = None
     if spec is None:
         return "", ""
-    file = spec.origin or ""
     directory = next(iter(spec.submodule_search_locations or ()), "")
-    inner = directory
-    for part in rest:
-        inner = os.path.join(inner, part)  # noqa: PTH118  # as text
-        package_file = Path(inner) / "__init__.py"
-        file = str(package_file) if package_file.is_file() else f"{inner}.py"
-    if rest and not is_whole:
-        directory = inner
-    return file, directory
+    inner = Path(directory, *rest)
+    is_package = (inner / "__init__.py").is_file()
+    file = inner / "__init__.py" if is_package else f"{inner}.py"
+    return str(file) if rest else spec.origin or "", directory if is_whole else str(inner)
 
 
 def _is_editable(distribution: Any) -> bool:
-    import json
-
     try:
         direct_url = json.loads(distribution.read_text("direct_url.json") or "{}")
         return direct_url.get("dir_info", {}).get("editable") is True
@@ -163,16 +140,15 @@ def _is_editable(distribution: Any) -> bool:
         return False
 
 
-def _metadata_in(path: str, changed_at: int) -> list[Any]:
+def _metadata_in(path: str) -> list[Any]:
+    """Return the state of the metadata of packages in a directory, or of an archive."""
     try:
-        with os.scandir(path) as entries:
-            found = sorted(entry.name for entry in entries if entry.name.endswith(_METADATA_SUFFIXES))
-    except NotADirectoryError:  # an archive
-        return [["", changed_at]]
-    except OSError:
+        names = sorted(name for name in os.listdir(path) if name.endswith(_METADATA_SUFFIXES))  # noqa: PTH208  # quicker
+    except NotADirectoryError:
+        return [_file_state(path)]
+    except (OSError, ValueError):
         return []
-    # A broken link has no time.
-    return [[name, *(_file_state(os.path.join(path, name))[1:2] or [0])] for name in found]  # noqa: PTH118  # as text
+    return [_file_state(f"{path}/{name}") for name in names]
 
 
 def _file_state(path: str) -> list[Any]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from oneclaw_core.config.plugin_settings import settle_settings
 from oneclaw_core.plugins.cache import PluginCache, cache_path
 from oneclaw_core.plugins.catalog import Catalog
+from oneclaw_core.plugins.installed import described
+from oneclaw_core.plugins.kept_gates import KeptGates
 from oneclaw_core.plugins.look_here import LOOKS_HERE
 from oneclaw_core.plugins.names.naming import Naming
-from oneclaw_core.plugins.plugin import SETTINGS_HOOK, Plugin, import_target
+from oneclaw_core.plugins.plugin import Plugin, import_target
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from oneclaw_core.plugins.looking import Looker
+    from oneclaw_core.plugins.manager import Looker
 
 
 class EntryPoint(Protocol):
@@ -26,16 +29,13 @@ class EntryPoint(Protocol):
     @property
     def name(self) -> str:
         """The plugin's name."""
-        ...
 
     @property
     def value(self) -> str:
         """The target, as ``module`` or ``module:attribute``."""
-        ...
 
     def load(self) -> Any:
         """Import it."""
-        ...
 
 
 class Reviews(Protocol):
@@ -43,11 +43,9 @@ class Reviews(Protocol):
 
     def blocks(self, plugin: Plugin) -> bool:
         """Return True if a plugin is not to be loaded, and not even imported; it is reported then."""
-        ...
 
     def hold(self, plugin: Plugin) -> None:
         """Take from a plugin what goes beyond what was reviewed, and report it."""
-        ...
 
 
 def discover() -> list[Plugin]:
@@ -69,10 +67,9 @@ def load_plugins(
         reviews: what the user has reviewed of installed plugins; ``None`` to withhold nothing.
     """
     cache = PluginCache(cache_path())
-    is_whole = entry_points is None
     plugins = cache.plugins() if entry_points is None else [cache.known(plugin_of(each)) for each in entry_points]
     loading = _Loading(cache, plugins, reviews)
-    naming = Naming(plugins, is_whole=is_whole)
+    naming = Naming(plugins, is_whole=entry_points is None)
     for place, plugin in enumerate(plugins):
         loading.set_name(plugin, naming.plugin_name(place), disabled)
     loading.look()
@@ -80,10 +77,7 @@ def load_plugins(
     for plugin in plugins:
         loading.add(plugin)
     loading.catalog.complete()
-    if any(each.hook == SETTINGS_HOOK for plugin in plugins for each in plugin.registrations):
-        from oneclaw_core.config.plugin_settings import settle_settings
-
-        settle_settings(plugins)
+    settle_settings(plugins)
     cache.save(plugins)
     return loading.catalog
 
@@ -96,7 +90,6 @@ class _Loading:
         self._cache = cache
         self._reviews = reviews
         self._names: set[str] = set()
-        self._made: Looker | None = None
 
     def set_name(self, plugin: Plugin, name: str, disabled: Collection[str]) -> None:
         """Give a plugin its name among the others, and leave it out if it is disabled."""
@@ -109,21 +102,14 @@ class _Loading:
             plugin.registrations, plugin.hooks, plugin.problems, plugin.import_ms = [], {}, [], None
         elif name in self._names:
             plugin.name = f"{name}@{plugin.distribution}"
-            plugin.report(
-                "discovery",
-                f"another package has a plugin named {name!r}",
-                "ask an author to rename the entry point, so that the two can be told apart",
-                is_error=False,
-                check="package.name-taken",
-            )
+            cause = f"another package has a plugin named {name!r}"
+            remedy = "ask an author to rename the entry point, so that the two can be told apart"
+            plugin.report("discovery", cause, remedy, is_error=False, check="package.name-taken")
         self._names.add(plugin.name)
 
     def look(self) -> None:
         """Look at the plugins of which it is not known what they register; keep the gates of those that do not load."""
         enabled = [each for each in self.catalog.plugins if not each.is_disabled]
-        for plugin in enabled:
-            if plugin.metadata_problem is not None:
-                plugin.add(plugin.metadata_problem)
         usable = [each for each in enabled if not self._is_blocked(each)]
         for plugin in usable:
             if plugin.given is not None:
@@ -133,8 +119,6 @@ class _Loading:
             self._look_at(unknown)
         for plugin in enabled:
             if plugin.is_installed and plugin.is_unusable:
-                from oneclaw_core.plugins.kept_gates import KeptGates
-
                 plugin.registrations, plugin.hooks = [], KeptGates().of(plugin)
 
     def add(self, plugin: Plugin) -> None:
@@ -149,27 +133,26 @@ class _Loading:
 
     def _is_blocked(self, plugin: Plugin) -> bool:
         """Return True if a plugin is not to be imported, whatever it registers."""
+        if plugin.metadata_problem is not None:
+            plugin.add(plugin.metadata_problem)
         if self._reviews is not None and plugin.is_installed and self._reviews.blocks(plugin):
             return True
         return plugin.metadata_problem is not None and plugin.metadata_problem.is_error
 
     def _look_at(self, unknown: list[Plugin]) -> None:
-        from oneclaw_core.plugins.kept_gates import KeptGates
-
         with self._cache.looking(unknown) as note:
             left = self._cache.unknown(unknown)
             if LOOKS_HERE.get() or all(each.is_builtin for each in left):
                 for plugin in left:
                     note(plugin)
                     self._looker.look(plugin)
-                    self._cache.keep(plugin)
                 note(None)
             else:
                 from oneclaw_core.process.plugin_looks import look_in_subprocess
 
                 look_in_subprocess(left)
-                for plugin in left:
-                    self._cache.keep(plugin)
+            for plugin in left:
+                self._cache.keep(plugin)
         KeptGates().keep(each for each in unknown if not each.is_unusable)
 
     def _import(self, plugin: Plugin, target: str | None) -> Any:
@@ -177,21 +160,17 @@ class _Loading:
         with self._cache.importing(plugin):
             return import_target(target) if target is not None else self._looker.manager.load(plugin)
 
-    @property
+    @cached_property
     def _looker(self) -> Looker:
-        if self._made is None:
-            from oneclaw_core.plugins.looking import Looker
+        from oneclaw_core.plugins.manager import Looker  # not for listings, which call no hook
 
-            self._made = Looker(self.catalog.registry)
-        return self._made
+        return Looker(self.catalog.registry)
 
 
 def plugin_of(each: Plugin | EntryPoint) -> Plugin:
     """Return the plugin of an entry point."""
     if isinstance(each, Plugin):
         return each
-    from oneclaw_core.plugins.installed import described
-
     plugin = described(each.name, each.value, getattr(each, "dist", None))
     plugin.given, plugin.has_own_loop = each.load, getattr(each, "has_own_loop", True)
     return plugin

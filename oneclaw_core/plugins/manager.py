@@ -8,16 +8,19 @@ import threading
 import time
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pluggy
 
 from oneclaw_core import hookspecs
+from oneclaw_core.config.plugin_settings import describe_settings
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.hookspecs import HOOK_KINDS, WRAPPABLE_KINDS, HookKind
-from oneclaw_core.plugins.isolation import raised_cause
+from oneclaw_core.plugins import isolation
 from oneclaw_core.plugins.plugin import MAX_TIMEOUT_SECONDS, EventHook, Loaded, PluginProblem
 from oneclaw_core.plugins.registrars import REGISTRARS
+from oneclaw_core.process.process_state import restored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,12 +49,8 @@ class PluginManager(pluggy.PluginManager):
         self._registry = registry
         self._lock = threading.Lock()
 
-    def describe(self, plugin: Plugin) -> Loaded | None:
-        """Import a plugin and call its registration hooks; whatever goes wrong is among its problems.
-
-        Returns:
-            The plugin with its objects; ``None`` if it cannot be used.
-        """
+    def describe(self, plugin: Plugin) -> None:
+        """Import a plugin and call its registration hooks; whatever goes wrong is among its problems."""
         started = time.perf_counter()
         self.step[plugin.name] = IMPORT
         plugin.registrations, plugin.hooks = [], {}
@@ -64,8 +63,9 @@ class PluginManager(pluggy.PluginManager):
             loaded = self._registered(plugin, implementation)
         if loaded is not None:
             plugin.hooks = {name: dict(each.options) for name, each in loaded.hooks.items()}
+        plugin.loaded = loaded if plugin.given is not None else None
         plugin.import_ms = (time.perf_counter() - started) * 1000
-        return loaded
+        describe_settings(plugin)
 
     def load(self, plugin: Plugin) -> Loaded:
         """Import a plugin for use: with its objects; problems were reported when it was described.
@@ -73,12 +73,11 @@ class PluginManager(pluggy.PluginManager):
         Raises:
             PluginError: it cannot be used.
         """
-        loading = replace(plugin.fresh(), registrations=[], problems=[], known_causes=None)
+        loading = replace(plugin, registrations=[], problems=[], known_causes=None)
         loaded = self._registered(loading, plugin.load_target())
         if loaded is None:
-            raise PluginError(
-                next(each.cause for each in loading.problems if each.is_error or each.check == "hooks.none")
-            )
+            faults = (each.cause for each in loading.problems if each.is_error or each.check == "hooks.none")
+            raise PluginError(next(faults))
         return loaded
 
     def _registered(self, plugin: Plugin, implementation: Any) -> Loaded | None:
@@ -90,7 +89,11 @@ class PluginManager(pluggy.PluginManager):
         try:
             if not self._add(plugin, implementation):
                 return None
-            hooks = {each.hook: each for each in self._event_hooks(implementation)}
+            hooks = {
+                caller.name: EventHook(caller.name, each.function, _options(each, caller.spec.argnames))
+                for caller, each in self._implementations(implementation)
+                if caller.spec is not None and HOOK_KINDS[caller.name] is not HookKind.REGISTRATION
+            }
             self._call_registration_hooks(plugin, implementation)
         finally:
             with self._lock:
@@ -137,11 +140,6 @@ class PluginManager(pluggy.PluginManager):
                 if each.plugin is implementation:
                     yield caller, each
 
-    def _event_hooks(self, implementation: Any) -> Iterator[EventHook]:
-        for caller, each in self._implementations(implementation):
-            if caller.spec is not None and HOOK_KINDS[caller.name] is not HookKind.REGISTRATION:
-                yield EventHook(caller.name, each.function, _options(each, caller.spec.argnames))
-
     def _faults(self, implementation: Any) -> Iterator[PluginProblem]:
         """Find what pluggy does not: hooks that are never called, or cannot be."""
         found = list(self._implementations(implementation))
@@ -163,15 +161,40 @@ class PluginManager(pluggy.PluginManager):
             if caller.has_spec():
                 yield from _faults_of(caller.name, each)
             elif not each.optionalhook:
-                remedy = (
-                    f"this OneClaw has no such hook (plugin contract {hookspecs.CONTRACT_VERSION}): correct its name, "
-                    "or upgrade oneclaw-core"
-                )
+                reason = f"this OneClaw has no such hook (plugin contract {hookspecs.CONTRACT_VERSION})"
+                remedy = f"{reason}: correct its name, or upgrade oneclaw-core"
                 yield _fault(f"unknown hook {caller.name!r}", remedy, "hooks.unknown", is_error=False)
 
     def _report(self, plugin: Plugin, step: str, error: BaseException, check: str) -> None:
         _log.debug("%s of plugin %s", step, plugin.name, exc_info=error)
-        plugin.report(step, raised_cause(error), plugin.remedy, check=check)
+        plugin.report(step, isolation.raised_cause(error), plugin.remedy, check=check)
+
+
+class Looker:
+    """Looks at plugins in this process, each in a daemon thread with a time limit.
+
+    Args:
+        registry: passed to ``register_tools``.
+
+    Attributes:
+        manager: the plugin manager.
+    """
+
+    def __init__(self, registry: ToolRegistry) -> None:
+        self._registry = registry
+        self.manager = PluginManager(registry)
+
+    def look(self, plugin: Plugin) -> None:
+        """Find out what a plugin registers, and undo what its import does to the process."""
+        look = partial(self.manager.describe, plugin)
+        with restored(plugin):
+            try:
+                isolation.ForeignCall(look, f"look at {plugin.name}", isolation.LOAD_SECONDS).wait()
+            except TimeoutError:
+                step = self.manager.step[plugin.name]
+                cause = f"it did not end within {isolation.LOAD_SECONDS:g} s"
+                plugin.report(step, cause, plugin.remedy, check="import.hangs" if step == "import" else "hooks.hangs")
+                self.manager = PluginManager(self._registry)  # the thread that goes on has the other one
 
 
 class _ByIdentity:
@@ -208,9 +231,7 @@ def _wrapper_fault(kind: HookKind, mark: pluggy.HookImpl) -> tuple[str, str] | N
     if mark.hookwrapper:
         return "it is a hook wrapper of the old form", "mark it with wrapper=True"
     if mark.wrapper and kind not in WRAPPABLE_KINDS:
-        reason = (
-            "no plugin may overrule what another one does" if kind is not HookKind.LIFECYCLE else "it has no others"
-        )
+        reason = "it has no others" if kind is HookKind.LIFECYCLE else "no plugin may overrule what another one does"
         return f"a {kind} hook takes no wrapper, because {reason}", "implement the hook itself"
     return None
 
@@ -224,7 +245,7 @@ def _function_fault(kind: HookKind, mark: pluggy.HookImpl, *, is_async: bool) ->
         return "it is a generator", "decorate it with contextlib.contextmanager" if is_around else "return a value"
     if is_around and is_async:
         return "it is an async function", "write it without async"
-    given = _given(mark)
+    given = getattr(function, "oneclaw_options", {})
     seconds, tools = given.get("timeout_seconds"), given.get("tools")
     if seconds is not None and not (isinstance(seconds, int | float) and 0 < seconds <= MAX_TIMEOUT_SECONDS):
         return f"its timeout_seconds is {seconds!r}", f"use a number above 0, at most {MAX_TIMEOUT_SECONDS:g}"
@@ -233,25 +254,13 @@ def _function_fault(kind: HookKind, mark: pluggy.HookImpl, *, is_async: bool) ->
     return None
 
 
-def _given(mark: pluggy.HookImpl) -> dict[str, Any]:
-    given = getattr(mark.function, "oneclaw_options", None)
-    return given if isinstance(given, dict) else {}
-
-
 def _options(mark: pluggy.HookImpl, known: tuple[str, ...]) -> dict[str, Any]:
     """Return the options of an event hook as JSON data; what has its default is left out."""
-    given = _given(mark)
-    tools = given.get("tools")
-    optional = {
-        "tools": None if tools is None else list(tools),
-        "timeout_seconds": given.get("timeout_seconds"),
-        "in_turns": bool(given.get("in_turns")),
-        "skips_read_only": bool(given.get("skips_read_only")),
-        **{name: getattr(mark, name) for name in ("tryfirst", "trylast", "wrapper")},
-    }
+    order = {name: getattr(mark, name) for name in ("tryfirst", "trylast", "wrapper")}
+    given = {**getattr(mark.function, "oneclaw_options", {}), **order}
     return {
         # A parameter with a default that this version of the hook does not have keeps its default.
         "argument_names": [each for each in (*mark.argnames, *mark.kwargnames) if each in known],
         "is_async": inspect.iscoroutinefunction(mark.function),
-        **{name: value for name, value in optional.items() if value not in (None, False)},
+        **{name: value for name, value in given.items() if value not in (None, False)},
     }

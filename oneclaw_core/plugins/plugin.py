@@ -7,9 +7,8 @@ groups too. They are data, known without importing the plugin.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field, fields, replace
-from importlib import import_module
-from operator import attrgetter
+from dataclasses import dataclass, field, fields
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.secrets.redaction import redact
@@ -169,7 +168,6 @@ class Plugin:
         metadata_problem: why the package does not go with this OneClaw, or cannot be read; ``None`` if all is well.
         files: that what it registers depends on.
         tree: the directory of its code where that can change without being installed again, else ``""``.
-        stamp: of its code when it was looked at, see :func:`oneclaw_core.plugins.installed.stamp`.
         registrations: what it registers, in this order; without what is ``withheld``.
         hooks: the event and lifecycle hooks that it implements, each with its options as JSON data.
         problems: what went wrong.
@@ -205,7 +203,6 @@ class Plugin:
     skills: list[str] = field(default_factory=list)
     withheld: list[str] = field(default_factory=list)
     known_causes: frozenset[str] | None = frozenset()
-    stamp: list[Any] | None = None
     has_own_loop: bool = True
     source: str | None = None
     given: Callable[[], Any] | None = field(default=None, repr=False)
@@ -227,9 +224,8 @@ class Plugin:
     @property
     def is_unusable(self) -> bool:
         """True if it is not to be imported: it failed before, or was made for another OneClaw."""
-        if self.is_unreviewed:
-            return True
-        return any(each.is_error and each.where in ("import", "compatibility", "hooks") for each in self.problems)
+        steps = ("import", "compatibility", "hooks")
+        return self.is_unreviewed or any(each.is_error and each.where in steps for each in self.problems)
 
     @property
     def is_unreviewed(self) -> bool:
@@ -268,22 +264,6 @@ class Plugin:
     def remedy(self) -> str:
         """The advice about a plugin that does not work."""
         return f"upgrade {self.distribution or 'its package'}, or disable it with: oneclaw plugins disable {self.name}"
-
-    def fresh(self) -> Plugin:
-        """Return the plugin for another catalog, of which none has taken anything."""
-        lists: dict[str, Any] = {name: [] for name in ("tools", "groups", "providers", "skills", "withheld")}
-        copies: dict[str, Any] = {
-            "registrations": list(self.registrations),
-            "problems": list(self.problems),
-            "hooks": dict(self.hooks),
-        }
-        return replace(self, **lists, **copies, importer=None, imports={}, loaded=None, declaration=None)
-
-    def unlooked(self) -> Plugin:
-        """Return the plugin with nothing but what its metadata say."""
-        return replace(
-            self.fresh(), registrations=[], hooks={}, problems=[], import_ms=None, stamp=None, known_causes=frozenset()
-        )
 
     def take(self, other: Plugin) -> None:
         """Take over what another object knows of the same plugin."""
@@ -341,7 +321,8 @@ class Plugin:
             KeyError, TypeError, ValueError: it is something else.
         """
         plugin = cls(**{name: data[name] for name in _STORED})
-        plugin.files, plugin.known_causes = tuple(plugin.files), frozenset(data["known_causes"])
+        plugin.files, plugin.hooks = tuple(plugin.files), dict(plugin.hooks)
+        plugin.known_causes = frozenset(data["known_causes"])
         if data["metadata_problem"] is not None:
             plugin.metadata_problem = PluginProblem(**data["metadata_problem"])
         plugin.registrations = [Registration.from_dict(plugin.name, each) for each in data["registrations"]]
@@ -349,11 +330,10 @@ class Plugin:
         return plugin
 
 
-_STORED = ("name", "target", "distribution", "version", "files", "tree", "hooks", "import_ms", "stamp")
+_STORED = ("name", "target", "distribution", "version", "files", "tree", "hooks", "import_ms")
 
 
-@dataclass(frozen=True, slots=True)
-class PluginSkill:
+class PluginSkill(NamedTuple):
     """The folder of a skill that a plugin registered; it is read when somebody asks for skills.
 
     Attributes:
@@ -367,6 +347,4 @@ class PluginSkill:
 
 def import_target(target: str) -> Any:
     """Import what an entry point or a registration names, as ``module`` or ``module:attribute``."""
-    module, _, attribute = target.partition(":")
-    imported = import_module(module.strip())
-    return attrgetter(attribute.strip())(imported) if attribute else imported
+    return resolve_name(target if ":" in target else f"{target}:")

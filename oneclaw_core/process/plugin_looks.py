@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.plugins import isolation
-from oneclaw_core.plugins.looking import Looker
+from oneclaw_core.plugins.manager import Looker
 from oneclaw_core.plugins.plugin import LEFT_ALONE, Plugin
 from oneclaw_core.tools.registry import ToolRegistry
 

@@ -19,8 +19,8 @@ MARK = pluggy.HookimplMarker("oneclaw")
 def read(plugin=None, /, **functions):
     """Have the manager look at a plugin; return its event hooks, and the problems."""
     found = given_plugin(SimpleNamespace(**functions) if plugin is None else plugin, "acme")
-    loaded = PluginManager(ToolRegistry()).describe(found)
-    return None if loaded is None else loaded.hooks, found.problems
+    PluginManager(ToolRegistry()).describe(found)
+    return None if found.loaded is None else found.loaded.hooks, found.problems
 
 
 def plain(register):

@@ -74,7 +74,7 @@ def test_a_command_has_the_name_of_its_function():
 
 def test_what_a_name_leads_to_is_imported():
     assert import_target("sys") is sys
-    assert import_target(" os.path : join ") is sys.modules["os"].path.join
+    assert import_target("os.path:join") is sys.modules["os"].path.join
     assert import_target(f"{__name__}:Owner.method") is Owner.method
     with pytest.raises(AttributeError):
         import_target("sys:no_such")

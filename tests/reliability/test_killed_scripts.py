@@ -26,7 +26,6 @@ PRELOADED = [
     "oneclaw_core.config.keys",
     "oneclaw_core.config.model_service",
     "oneclaw_core.config.provider_service",
-    "oneclaw_core.plugins.looking",
     "oneclaw_core.plugins.manager",
     "oneclaw_core.plugins.registrars",
     "oneclaw_core.process.process_state",
