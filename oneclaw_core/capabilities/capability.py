@@ -11,6 +11,8 @@ from oneclaw_core.types.text import compact_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from oneclaw_core.types.tool_definition import ToolDefinition
+
 PERMISSION, CORE_TOOL, RUNTIME_TOOLS, HOOK, SECRET_FIELD = (
     *("permission", "core tool", "tools at run time", "hook", "secret"),
 )
@@ -76,17 +78,18 @@ class Row(Protocol):
     @property
     def hook(self) -> str:
         """The registration hook, such as ``register_services``."""
-        ...
 
     @property
     def name(self) -> str:
         """Its name, unique among what the plugin registers by this hook."""
-        ...
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """Its other options as JSON data; of a tool: ``definition``, ``group`` and ``asks_itself``."""
-        ...
+        """Its other options as JSON data; of a tool ``group``, the name of its tool group."""
+
+    @property
+    def definition(self) -> ToolDefinition | None:
+        """The definition of a tool."""
 
 
 class Capability(NamedTuple):
@@ -148,12 +151,12 @@ def without_secrets(options: Mapping[str, Any], new: frozenset[Capability]) -> d
 
 def _of_row(row: Row) -> Iterator[Capability]:
     options = row.options
-    if row.hook == TOOL_HOOK:
-        for permission in options["definition"].get("required_permissions", ()):
+    if row.definition is not None:
+        for permission in row.definition.required_permissions:
             yield Capability(PERMISSION, permission)
         if not options.get("group"):
             yield Capability(CORE_TOOL, row.name)
-        if options.get("asks_itself"):
+        if row.definition.behaviour.asks_itself:
             yield Capability(ASKING, "for more permissions while they run")
     elif row.hook == "register_routes":
         yield Capability("public address" if options.get("is_public") else "page", row.name or "/")
@@ -170,9 +173,9 @@ def token_cost(rows: Iterable[Row]) -> TokenCost:
     """Estimate the tokens of a plugin's tools: four bytes count as one."""
     core, groups = 0, dict[str, int]()
     for row in rows:
-        if row.hook != TOOL_HOOK:
+        if row.definition is None:
             continue
-        tokens = definition_tokens(row.options["definition"])
+        tokens = definition_tokens(row.definition.to_dict())
         group = row.options.get("group")
         if group:
             groups[group] = groups.get(group, 0) + tokens

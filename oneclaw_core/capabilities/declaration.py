@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from oneclaw_core.capabilities.capability import Capability
 from oneclaw_core.errors import OneClawError, PermissionDeniedError
@@ -24,6 +24,9 @@ _LISTS = {"hosts": HOST, "files": "", "programs": PROGRAM, "services": HOME_SERV
 _ACCESSES = {"read": (READ,), "write": (WRITE,), "read and write": (READ, WRITE)}
 _LONGEST_BYTES = 256 * 1024
 _LONGEST_TEXT = 500
+# Services that give nothing of the home.
+_FOR_ALL = frozenset({"loop", "on_program_loop"})
+_Services = TypeVar("_Services")
 
 
 class DeclarationError(OneClawError):
@@ -191,3 +194,29 @@ def _content(path: Any) -> bytes:
     if len(content) > _LONGEST_BYTES:
         raise DeclarationError(f"{path} is longer than {_LONGEST_BYTES:,} bytes")
     return content
+
+
+def declared_services(services: _Services, declaration: Declaration | None) -> _Services:
+    """Return the services that a plugin may use; the others raise ``PermissionDeniedError``.
+
+    Args:
+        services: of the open home.
+        declaration: of the plugin; ``None`` if nothing holds it.
+    """
+    if declaration is None or declaration.reasons is None:
+        return services
+    held: Any = _DeclaredServices(services, declaration)
+    return held  # type: ignore[no-any-return]
+
+
+class _DeclaredServices:
+    """The services that a plugin has declared."""
+
+    def __init__(self, services: object, declaration: Declaration) -> None:
+        self._services = services
+        self._declaration = declaration
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _FOR_ALL:
+            self._declaration.require(HOME_SERVICE, name)
+        return getattr(self._services, name)

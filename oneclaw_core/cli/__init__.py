@@ -66,7 +66,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.config.keys import EnvironmentVariables as EnvironmentVariables
     from oneclaw_core.files.attachments import read_attachment as read_attachment
     from oneclaw_core.files.attachments import size_text as size_text
-    from oneclaw_core.installation.review_pages import note_reviewed as note_reviewed
+    from oneclaw_core.installation.reviewing import note_reviewed as note_reviewed
     from oneclaw_core.installation.stores import backend_of as backend_of
     from oneclaw_core.installation.stores import home_with_backend as home_with_backend
     from oneclaw_core.previews.preview import request_document as request_document

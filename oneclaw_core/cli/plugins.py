@@ -29,10 +29,8 @@ from oneclaw_core.cli.output import (
 from oneclaw_core.cli.running import with_store
 from oneclaw_core.config.user_choices import sandbox_setting
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
-from oneclaw_core.installation.origins import PluginOrigins, normalised, report_origins
-from oneclaw_core.installation.package_contents import package_of
-from oneclaw_core.installation.review_pages import seen_plugins
-from oneclaw_core.installation.reviewing import is_ours, reviewed_package, reviewed_plugins
+from oneclaw_core.installation.origins import PluginOrigins, normalised, package_of, report_origins
+from oneclaw_core.installation.reviewing import is_ours, reviewed_package, reviewed_plugins, seen_plugins
 from oneclaw_core.installation.skill_checks import report_skill_problems
 from oneclaw_core.plugins.cache import PluginCache, cache_path
 from oneclaw_core.plugins.installed import find_installed

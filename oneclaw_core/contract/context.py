@@ -8,7 +8,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core.capabilities.declared_services import declared_services
+from oneclaw_core.capabilities.declaration import declared_services
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.http.clients import GuardedClients
 from oneclaw_core.system.loops import is_worker_thread, run_on

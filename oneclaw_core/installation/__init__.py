@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.installation.clashes import NameClash as NameClash
     from oneclaw_core.installation.clashes import NewPlugins as NewPlugins
     from oneclaw_core.installation.origins import accept_plugins as accept_plugins
-    from oneclaw_core.installation.review_pages import new_pages as new_pages
+    from oneclaw_core.installation.reviewing import new_pages as new_pages
     from oneclaw_core.installation.sandboxed_look import Look as Look
     from oneclaw_core.installation.skill_checks import report_skill_problems as report_skill_problems
 

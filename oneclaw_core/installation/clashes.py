@@ -11,8 +11,7 @@ from oneclaw_core.plugins.cache import PluginCache, cache_path
 from oneclaw_core.plugins.distributions import CORE_DISTRIBUTION, normalised
 from oneclaw_core.plugins.installed import find_installed
 from oneclaw_core.plugins.names.claims import PLUGIN, TOOL, Claim, claims_of, name_of
-from oneclaw_core.plugins.names.name_record import KnownNames, user_record
-from oneclaw_core.plugins.names.ownership import Claimant, find_owners
+from oneclaw_core.plugins.names.ownership import Claimant, KnownNames, find_owners, user_record
 from oneclaw_core.plugins.plugin import SETTINGS_HOOK, Plugin
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from oneclaw_core.installation.sandboxed_look import Look
     from oneclaw_core.plugins.names.claims import Name
-    from oneclaw_core.plugins.names.name_record import NameRecord
+    from oneclaw_core.plugins.names.ownership import NameRecord
     from oneclaw_core.tools.registry import ToolRegistry
 
 

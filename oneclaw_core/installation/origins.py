@@ -7,25 +7,31 @@ that runs as the user can change the record too.
 
 from __future__ import annotations
 
+import csv
 import json
 import logging
+import re
 import sys
+from base64 import urlsafe_b64encode
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.installation.package_contents import changed_files, content_of, content_stamp, package_of
 from oneclaw_core.plugins.distributions import normalised as normalised
 from oneclaw_core.system.private_files import read_private, write_private
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from oneclaw_core.plugins.plugin import Plugin
     from oneclaw_core.system.home import Home
 
 _FORMAT = 1
 _LONGEST_BYTES = 4_000_000
+# Written by whatever installs, and by Python.
+_NOT_CONTENT = re.compile(r"(^\.\.|\.pyc$|\.dist-info/(RECORD|INSTALLER|REQUESTED|direct_url\.json|uv_\w+\.json)$)")
 _log = logging.getLogger("oneclaw.plugins")
 
 
@@ -157,3 +163,61 @@ def _by_package(plugins: Iterable[Plugin]) -> dict[str, Plugin]:
     for each in plugins:
         found.setdefault(package_of(each), each)
     return found
+
+
+def package_of(plugin: Plugin) -> str:
+    """Return the normalised name of a plugin's package."""
+    return normalised(plugin.distribution or plugin.name)
+
+
+def content_stamp(plugin: Plugin) -> list[Any]:
+    """Return JSON data that change when the content of a plugin's package may have changed."""
+    path = _record_file(plugin)
+    try:
+        state = path.stat() if path is not None else None
+    except OSError:
+        state = None
+    return [state.st_mtime_ns, state.st_size] if state is not None else [plugin.tree]
+
+
+def content_of(plugin: Plugin) -> str:
+    """Return a digest of the files of a plugin's package, which stays the same in each environment."""
+    path = _record_file(plugin)
+    if path is None:
+        return f"folder {plugin.tree}"
+    lines = sorted(f"{name} {digest}\n" for name, digest in _rows(path))
+    return sha256("".join(lines).encode("utf-8", "replace")).hexdigest()
+
+
+def changed_files(plugin: Plugin) -> Iterator[str]:
+    """Find files whose content is not the one that was installed."""
+    path = _record_file(plugin)
+    if path is None:
+        return
+    for name, digest in _rows(path):
+        kind, _, wanted = digest.partition("=")
+        if kind != "sha256":
+            continue
+        try:
+            made = sha256((path.parents[1] / name).read_bytes()).digest()
+        except OSError:
+            yield name
+            continue
+        if urlsafe_b64encode(made).rstrip(b"=").decode() != wanted.rstrip("="):
+            yield name
+
+
+def _record_file(plugin: Plugin) -> Path | None:
+    """Return the list of files that was installed, ``None`` where the code can change without being installed again."""
+    first = plugin.files[0] if plugin.files else ""
+    return Path(first) if not plugin.tree and first.endswith("RECORD") else None
+
+
+def _rows(record: Path) -> Iterator[tuple[str, str]]:
+    try:
+        with record.open(encoding="utf-8", errors="replace", newline="") as file:
+            for row in csv.reader(file):
+                if len(row) == 3 and not _NOT_CONTENT.search(row[0]):  # path, hash, size
+                    yield row[0], row[1]
+    except (OSError, csv.Error) as error:
+        yield str(record), f"cannot be read: {type(error).__name__}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import SandboxError
 from oneclaw_core.files.paths import PathGuard
-from oneclaw_core.plugins.plugin import Plugin
+from oneclaw_core.process.plugin_looks import looking_command, read_answers
 from oneclaw_core.process.programs import run_program
 from oneclaw_core.process.sandbox.choice import choose_sandbox
 from oneclaw_core.process.sandbox.policy import Network, SandboxPolicy
@@ -22,11 +21,9 @@ from oneclaw_core.process.scratch import Scratch
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from oneclaw_core.process.sandbox.policy import SandboxBackend
+    from oneclaw_core.plugins.plugin import Plugin
 
 _SECONDS = 60.0
-_CHILD = "from oneclaw_core.installation.sandboxed_look import look_in_child; look_in_child()"
-_MAX_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +55,21 @@ def look_at(plugins: Sequence[Plugin], root: Path | None, sandbox: str, *, needs
     with TemporaryDirectory(prefix="oneclaw-look-") as directory:
         scratch = Scratch(Path(directory).resolve())
         scratch.make()
-        request = {"root": None if root is None else str(root), "plugins": [each.to_dict() for each in plugins]}
-        (scratch.work / "request.json").write_text(json.dumps(request), "utf-8")
+        command = looking_command(plugins, scratch.work, [*([str(root)] if root is not None else []), *sys.path])
         try:
-            confined = None if chosen.backend is None else (chosen.backend, _policy(scratch, root))
-            asyncio.run(_run(scratch, confined))
+            work = run_program(
+                command,
+                directory=scratch.work,
+                environ=scratch.environment(),
+                timeout_seconds=_SECONDS,
+                on_stdout=lambda _: None,
+                sandbox=None if chosen.backend is None else (chosen.backend, _policy(scratch, root)),
+            )
+            asyncio.run(work)
         except (SandboxError, OSError) as error:
             return Look(unseen=str(error))
-        return Look(_read_entries(scratch.work / "entries.jsonl"))
-
-
-async def _run(scratch: Scratch, confined: tuple[SandboxBackend, SandboxPolicy] | None) -> None:
-    await run_program(
-        [sys.executable, "-P", "-c", _CHILD, str(scratch.work), *sys.path],
-        directory=scratch.work,
-        environ=scratch.environment(),
-        timeout_seconds=_SECONDS,
-        on_stdout=lambda _: None,
-        sandbox=confined,
-    )
+        found, _ = read_answers(scratch.work)
+        return Look({each.target: each for each in found})
 
 
 def _policy(scratch: Scratch, root: Path | None) -> SandboxPolicy:
@@ -105,34 +98,3 @@ def _without_inner(roots: Sequence[Path], hidden: Sequence[Path]) -> tuple[Path,
         return outer in roots
 
     return tuple(each for each in roots if not is_inner(each))
-
-
-def look_in_child() -> None:
-    """Describe plugins, a line each; this is the process of :func:`look_at`."""
-    from oneclaw_core.plugins.manager import Looker
-    from oneclaw_core.tools.registry import ToolRegistry
-
-    work, *paths = sys.argv[1:]
-    request = json.loads(Path(work, "request.json").read_text("utf-8"))
-    sys.path[:] = [*([request["root"]] if request["root"] else []), *paths]
-    looker = Looker(ToolRegistry())
-    with Path(work, "entries.jsonl").open("w", encoding="utf-8") as file:
-        for data in request["plugins"]:
-            plugin = Plugin.from_dict(data)
-            looker.look(plugin)
-            file.write(json.dumps(plugin.to_dict()) + "\n")
-            file.flush()
-
-
-def _read_entries(path: Path) -> dict[str, Plugin]:
-    """Read what the process has written; a plugin may have written it itself."""
-    found: dict[str, Plugin] = {}
-    try:
-        with path.open("rb") as file:
-            lines = file.read(_MAX_BYTES).splitlines()
-        for line in lines:
-            plugin = Plugin.from_dict(json.loads(line))
-            found[plugin.target] = plugin
-    except Exception:  # noqa: BLE001  # it may be wrong in any way
-        return found
-    return found

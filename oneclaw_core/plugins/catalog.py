@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import DuplicateToolError
 from oneclaw_core.plugins import group_reports
 from oneclaw_core.plugins.distributions import CORE_TOOLS, PROVIDER_PLUGINS
-from oneclaw_core.plugins.first_use import load_object, load_object_now
-from oneclaw_core.plugins.lazy_tool import LazyTool
+from oneclaw_core.plugins.first_use import LazyTool, load_object, load_object_now
 from oneclaw_core.plugins.plugin import (
     BUILTIN_PLUGIN,
     DOES_NOT_WORK,

@@ -10,13 +10,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
+from oneclaw_core.manifests.manifest import ManifestTool
 from oneclaw_core.plugins.plugin import TOOL_HOOK, PluginProblem
+from oneclaw_core.tools.invoke import DeferredTool, FunctionTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from oneclaw_core.plugins.isolation import ForeignCall
     from oneclaw_core.plugins.plugin import Loaded, Plugin, Registration
+    from oneclaw_core.types.tools import Tool, ToolDefinition
 
 
 async def load_plugin(plugin: Plugin) -> Loaded:
@@ -100,3 +103,28 @@ def _registered(plugin: Plugin, registration: Registration, loaded: Loaded) -> A
             f"disable it with: oneclaw plugins disable {plugin.name}"
         )
     return found.value
+
+
+class LazyTool(DeferredTool):
+    """A tool known by its registration, whose code is imported when it first runs.
+
+    Attributes:
+        registration: what is known about it.
+    """
+
+    def __init__(self, registration: Registration, definition: ToolDefinition, plugin: Plugin) -> None:
+        super().__init__(definition)
+        self.registration = registration
+        self._plugin = plugin
+
+    def __repr__(self) -> str:
+        return f"<tool {self.name} of plugin {self._plugin.name}>"
+
+    async def _load(self) -> Tool:
+        registration = self.registration
+        if registration.target is not None:
+            module, _, attribute = registration.target.partition(":")
+            target = FunctionTarget(module, attribute, str(registration.options.get("origin", "")))
+            return ManifestTool(self.definition, target)
+        tool: Tool = await load_object(self._plugin, registration)
+        return tool

@@ -137,81 +137,33 @@ async def call_isolated(
         What it returned.
 
     Raises:
-        TimeoutError: it took longer.
+        TimeoutError: it took longer; it is cancelled.
         LoopBlockedError: it was lost with the event loop of the plugin.
         ForeignError: it raised something.
     """
-    isolated = IsolatedCall(call, seconds, is_async=is_async, worker=worker, name=name)
-    if not isolated.has_ended:
-        await isolated.wait()
-    return isolated.value()
+    import asyncio
 
-
-class IsolatedCall:
-    """The call of :func:`call_isolated`, which has begun; one that never waits has ended as well.
-
-    Args:
-        call: as for the function, like the others.
-        seconds: the time limit.
-        is_async: True if ``call`` returns a coroutine.
-        worker: the event loop of the plugin.
-        name: of the call.
-    """
-
-    __slots__ = ("_lost", "_seconds", "_task", "_watch")
-
-    def __init__(
-        self,
-        call: Callable[[], Any],
-        seconds: float,
-        *,
-        is_async: bool,
-        worker: Worker | None = None,
-        name: str = "",
-    ) -> None:
-        self._seconds = seconds
-        self._lost: Exception | None = None
-        with ThreadWatch() as self._watch:
-            self._task = started_task(_outcome_of(call, is_async, worker, name))
-
-    @property
-    def has_ended(self) -> bool:
-        """True if it has returned or raised something."""
-        return self._task.done()
-
-    async def wait(self) -> None:
-        """Wait for its end, and cancel it at its time limit, or with the task that waits."""
-        import asyncio
-
-        try:
-            await asyncio.wait({self._task}, timeout=self._seconds)
-            if not self._task.done():
-                await _cancel(self._task)
-                self._lost = self._watch.block or TimeoutError()
-        except asyncio.CancelledError:
-            if not self._task.done():
-                await _cancel(self._task)
-            raise
-
-    def value(self) -> Any:
-        """Return what it returned; afterwards it has ended, or was cancelled.
-
-        Raises:
-            TimeoutError: it took longer.
-            LoopBlockedError: it was lost with the event loop of the plugin.
-            ForeignError: it raised something.
-        """
-        if self._lost is not None:
-            raise self._lost
-        value, error, taken = self._task.result()
-        if isinstance(error, LoopBlockedError):
-            raise error
-        # A function that blocks the event loop cannot be stopped, but its lateness counts.
-        if taken > self._seconds:
-            raise TimeoutError
-        if error is not None:
-            raise ForeignError(error)
-        return value
+    with ThreadWatch() as watch:
+        task = started_task(_outcome_of(call, is_async, worker, name))
+    try:
+        if not task.done():  # one that never waits has ended
+            await asyncio.wait({task}, timeout=seconds)
+    except asyncio.CancelledError:
+        if not task.done():
+            await _cancel(task)
+        raise
+    if not task.done():
+        await _cancel(task)
+        raise watch.block or TimeoutError()
+    value, error, taken = task.result()
+    if isinstance(error, LoopBlockedError):
+        raise error
+    # A function that blocks the event loop cannot be stopped, but its lateness counts.
+    if taken > seconds:
+        raise TimeoutError
+    if error is not None:
+        raise ForeignError(error)
+    return value
 
 
 async def _outcome_of(

@@ -114,7 +114,7 @@ class ToolContext:
 
         if self._services is None:
             raise OneClawError(NOT_IN_A_RUNNING_CALL)
-        from oneclaw_core.capabilities.declared_services import declared_services
+        from oneclaw_core.capabilities.declaration import declared_services
 
         services = self._services.for_other_loop() if is_worker_thread() else self._services
         return declared_services(services, self._plugin.declaration if self._plugin is not None else None)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from oneclaw_core import PermissionDeniedError
-from oneclaw_core.capabilities.declared_services import declared_services
+from oneclaw_core.capabilities.declaration import declared_services
 
 
 class Declaration:

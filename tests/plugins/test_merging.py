@@ -11,7 +11,7 @@ from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSo
 from oneclaw_core.errors import PluginError
 from oneclaw_core.installation.skill_checks import report_skill_problems
 from oneclaw_core.plugins.catalog import Catalog
-from oneclaw_core.plugins.lazy_tool import LazyTool
+from oneclaw_core.plugins.first_use import LazyTool
 from oneclaw_core.plugins.plugin import Loaded, Plugin, PluginProblem, PluginSkill, Registration
 from oneclaw_core.providers.known import PreconfiguredProvider
 from oneclaw_core.tool_sources.published_tools import add_program_tools

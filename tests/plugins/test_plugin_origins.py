@@ -10,8 +10,7 @@ from hashlib import sha256
 import pytest
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.installation.origins import OriginNews, PluginOrigins, normalised, report_origins
-from oneclaw_core.installation.package_contents import package_of
+from oneclaw_core.installation.origins import OriginNews, PluginOrigins, normalised, package_of, report_origins
 from oneclaw_core.plugins.plugin import Plugin as InstalledPlugin
 from oneclaw_core.plugins.plugin import PluginProblem
 from oneclaw_core.system.home import Home

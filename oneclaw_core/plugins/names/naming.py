@@ -19,8 +19,7 @@ from oneclaw_core.plugins.names.claims import (
     name_of,
     withhold,
 )
-from oneclaw_core.plugins.names.name_record import user_record
-from oneclaw_core.plugins.names.ownership import OURS, Claimant, find_owners
+from oneclaw_core.plugins.names.ownership import OURS, Claimant, find_owners, user_record
 from oneclaw_core.plugins.plugin import GROUP_HOOK, PluginProblem
 
 if TYPE_CHECKING:
