@@ -24,8 +24,8 @@ from oneclaw_core.types.model_requests import LoadingRefused, ModelEvent, ModelR
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+    from oneclaw_core.plugins.running.event_hooks import Around
     from oneclaw_core.plugins.running.runtime import Plugins
-    from oneclaw_core.plugins.running.tool_calls import Around
     from oneclaw_core.turn.model import ChosenModel
 
 _INTERRUPTED = ModelAnswer(error="the request was interrupted", error_type="interrupted")

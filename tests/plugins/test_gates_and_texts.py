@@ -12,7 +12,7 @@ from oneclaw_core import (
     PromptSection,
     ToolResult,
 )
-from oneclaw_core.plugins.running.runtime import Verdict
+from oneclaw_core.plugins.running.event_hooks import Verdict
 
 
 def verdicts(answer, hook="before_tool_call"):

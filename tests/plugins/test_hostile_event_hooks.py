@@ -20,7 +20,7 @@ from oneclaw_core import (
     hookimpl,
 )
 from oneclaw_core.plugins import isolation
-from oneclaw_core.plugins.running.tool_calls import HookedCall
+from oneclaw_core.plugins.running.event_hooks import HookedCall
 
 SESSION = SessionInfo(id="s1", agent="General Assistant")
 TURN = TurnInfo(id="t1", session=SESSION, agent="General Assistant", model="offline/rules", text="hello")

@@ -6,16 +6,13 @@ import asyncio
 import logging
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.contract.arguments import (
-    Ask,
     CallInfo,
-    Deny,
     ExpandedMessage,
     MessageCommand,
     PromptSection,
-    ToolWork,
 )
 from oneclaw_core.contract.chat_answer import ChatNotice
 from oneclaw_core.contract.contact_points import Channel, Trigger
@@ -25,57 +22,27 @@ from oneclaw_core.plugins.isolation import HookError
 from oneclaw_core.plugins.plugin import CHECK_HOOK
 from oneclaw_core.plugins.running.calling import Step, gather_results, plan
 from oneclaw_core.plugins.running.checks import PluginCheck, failed_check, run_check, run_fix
+from oneclaw_core.plugins.running.event_hooks import GATE_SECONDS, EventHooks, HookedCall
 from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 from oneclaw_core.plugins.running.running_plugin import RunningPlugin
-from oneclaw_core.plugins.running.tool_calls import CALL_HOOKS, Around, HookedCall
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-    from oneclaw_core.contract.arguments import CommandUse, SessionInfo, TurnInfo, Work
+    from oneclaw_core.contract.arguments import CommandUse, SessionInfo, TurnInfo
     from oneclaw_core.contract.checks import CheckFix
     from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.plugins.plugin import Plugin, Registration
 
-GATE_SECONDS = 15.0
 CONTEXT_SECONDS = 5.0
 EXIT_SECONDS = 5.0
 DEFAULT_SECTION_CHARACTERS = PromptSection("", "").max_characters
 MAX_SECTIONS_CHARACTERS = 8_000
-UNBOUND_HOOKS = frozenset(
-    {
-        "chat_notices",
-        "current_sections",
-        "expand_command",
-        "message_commands",
-        "prompt_sections",
-        "session_created",
-        "session_deleted",
-    }
-)
-"""Event hooks that are not about a turn."""
 
 _log = logging.getLogger("oneclaw.plugins")
 
 
-class Verdict(NamedTuple):
-    """The answer of a plugin's gate.
-
-    Attributes:
-        plugin: the plugin's name.
-        answer: a refusal, or a demand that the user is asked.
-    """
-
-    plugin: str
-    answer: Deny | Ask
-
-    @property
-    def reason(self) -> str:
-        """The reason of a refusal."""
-        return self.answer.reason if isinstance(self.answer, Deny) else ""
-
-
-class Plugins:
+class Plugins(EventHooks):
     """The plugins of an open home.
 
     Args:
@@ -85,11 +52,6 @@ class Plugins:
         limits: the user's own time limits of hooks in seconds, by plugin.
         timeouts: of hooks so far.
         how_to_get: says how to get what is not installed, given what it is and its name; ``None`` if that is not known.
-
-    Attributes:
-        hooks: the event hooks that any plugin implements.
-        governs_calls: True if any of them concerns tool calls.
-        follows_turns: True if any of them concerns a turn as a whole, its requests or its calls.
     """
 
     def __init__(
@@ -108,10 +70,7 @@ class Plugins:
         self._limits = limits or {}
         self._timeouts = timeouts or HookTimeouts()
         self._running: dict[str, RunningPlugin] = {}
-        self._plans = self._planned(list(order))
-        self.hooks = frozenset(self._plans)
-        self.governs_calls = not self.hooks.isdisjoint(CALL_HOOKS)
-        self.follows_turns = not self.hooks <= UNBOUND_HOOKS
+        super().__init__(self._planned(list(order)))
 
     def registrations(self, hook: str) -> list[Registration]:
         """Return what all plugins registered by a hook, in their order."""
@@ -257,40 +216,6 @@ class Plugins:
             what = f"trigger {registration.name}"
             raise HookError(registration.plugin, what, f"raised {describe_error(error)}") from error
 
-    async def before_turn(self, turn: TurnInfo) -> Verdict | None:
-        """Ask all gates whether a turn may begin; return the first denial, ``None`` if it may."""
-        verdicts = [
-            await self._verdict(step.plugin, "before_turn", {"turn": turn}, (Deny,))
-            for step in self._plans.get("before_turn", ())
-        ]
-        return next((each for each in verdicts if each is not None), None)
-
-    async def before_tool_call(self, call: CallInfo) -> list[Verdict]:
-        """Ask all gates whether a call may run.
-
-        Returns:
-            The first ``Deny`` alone, else every ``Ask``, in order.
-        """
-        verdicts: list[Verdict] = []
-        for plugin in self.concerned("before_tool_call", call):
-            verdict = await self._verdict(plugin, "before_tool_call", {"call": call}, (Deny, Ask))
-            if verdict is not None:
-                verdicts.append(verdict)
-        denials = [each for each in verdicts if isinstance(each.answer, Deny)]
-        return denials[:1] or verdicts
-
-    def concerned(self, hook: str, call: CallInfo) -> list[RunningPlugin]:
-        """Return the plugins whose implementation of a hook is about a tool call, in order."""
-        return [step.plugin for step in self._plans.get(hook, ()) if _is_about(step, call)]
-
-    def are_about(self, tool: str, group: str | None, *, is_in_turn: bool, is_read_only: bool = False) -> bool:
-        """Return True if a call of a tool concerns any hook."""
-        return any(
-            step.options.is_about(tool, group, is_in_turn=is_in_turn, is_read_only=is_read_only)
-            for hook in CALL_HOOKS
-            for step in self._plans.get(hook, ())
-        )
-
     def of_call(self, **about: Any) -> HookedCall:
         """Return the hooks on a tool call, described as in :class:`CallInfo`."""
         return HookedCall(self, CallInfo(**about))
@@ -416,19 +341,6 @@ class Plugins:
                     found.append((plugin.name, replace(each, text=each.text.strip())))
         return found
 
-    def around(self, work: Work) -> Around:
-        """Return an async context manager that enters the context managers of plugins in the running task."""
-        if isinstance(work, ToolWork):
-            return Around(self.concerned("around", work.call), work)
-        return Around([step.plugin for step in self._plans.get("around", ())], work)
-
-    def observe(self, hook: str, **arguments: Any) -> None:
-        """Queue an event for the observers of a hook."""
-        for step in self._plans.get(hook, ()):
-            call = arguments.get("call")
-            if call is None or _is_about(step, call):
-                step.plugin.queue.put(hook, arguments)
-
     async def observers_have_room(self) -> None:
         """Return when no observer has many events to go through: a script makes calls faster than they may take."""
         for plugin in self._running.values():
@@ -455,38 +367,3 @@ class Plugins:
             found = RunningPlugin(record, self._make_context(name), self._limits, self._timeouts)
             self._running[name] = found
         return found
-
-    async def _verdict(
-        self, plugin: RunningPlugin, hook: str, arguments: dict[str, Any], kinds: tuple[type, ...]
-    ) -> Verdict | None:
-        """Call a gate; whatever is wrong with it is a refusal."""
-        name = plugin.name
-        try:
-            answer = await plugin.call(hook, arguments, GATE_SECONDS)
-        except PluginError as error:
-            _log.warning("%s", error)
-            return Verdict(name, Deny(str(error)))
-        if answer is None:
-            return None
-        if isinstance(answer, Deny) and isinstance(answer.reason, str):
-            return Verdict(name, Deny(f"The plugin {name} refuses this: {answer.reason}"))
-        if isinstance(answer, Ask) and Ask in kinds and _is_sound(answer):
-            return Verdict(name, answer)
-        names = " or ".join(kind.__name__ for kind in kinds)
-        fault = f"returned an object of type {type(answer).__name__}, not a valid {names} or None"
-        return Verdict(name, Deny(str(self._complain(plugin, hook, fault))))
-
-    def _complain(self, plugin: RunningPlugin, hook: str, fault: str) -> HookError:
-        error = HookError(plugin.name, hook, fault)
-        _log.warning("%s", error)
-        return error
-
-
-def _is_about(step: Step, call: CallInfo) -> bool:
-    is_in_turn = call.turn is not None
-    return step.options.is_about(call.tool, call.group, is_in_turn=is_in_turn, is_read_only=call.is_read_only)
-
-
-def _is_sound(ask: Ask) -> bool:
-    texts = (ask.permission, ask.detail, ask.subject or "")
-    return bool(ask.permission) and all(isinstance(each, str) for each in texts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.contract.arguments import CallInfo, SessionInfo, TurnInfo, TurnOutcome, frozen
 from oneclaw_core.errors import UsageError
 from oneclaw_core.hookspecs import HOOK_KINDS, HookKind
-from oneclaw_core.plugins.running.tool_calls import HookedCall
+from oneclaw_core.plugins.running.event_hooks import HookedCall
 from oneclaw_core.types.messages import TokenUsage
 
 if TYPE_CHECKING:

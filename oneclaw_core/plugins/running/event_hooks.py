@@ -1,4 +1,4 @@
-"""The hooks of plugins on one tool call, in the order in which they are asked, and those around any work."""
+"""The event hooks of plugins at work: gates are asked, observers are told, and work is done within ``around``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 import logging
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from oneclaw_core.contract.arguments import Deny, PermissionOutcome, ToolWork, frozen, set_result
+from oneclaw_core.contract.arguments import Ask, Deny, PermissionOutcome, ToolWork, frozen, set_result
 from oneclaw_core.errors import PermissionDeniedError, PluginError, describe_error
 from oneclaw_core.plugins.isolation import HookError
 from oneclaw_core.types.tools import ToolResult
@@ -18,13 +18,48 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
 
-    from oneclaw_core.contract.arguments import CallInfo, ModelAnswer, TurnOutcome, Work
+    from oneclaw_core.contract.arguments import CallInfo, ModelAnswer, TurnInfo, TurnOutcome, Work
     from oneclaw_core.permissions.requests import RequirePermission
+    from oneclaw_core.plugins.running.calling import Step
     from oneclaw_core.plugins.running.running_plugin import RunningPlugin
-    from oneclaw_core.plugins.running.runtime import Plugins
 
+CALL_HOOKS = frozenset(
+    {"rewrite_tool_call", "before_tool_call", "around", "rewrite_tool_result", "after_tool_call", "permission_decided"}
+)
+"""The hooks that a tool call concerns."""
+GATE_SECONDS = 15.0
+REWRITER_SECONDS = 15.0
+UNBOUND_HOOKS = frozenset(
+    {
+        "chat_notices",
+        "current_sections",
+        "expand_command",
+        "message_commands",
+        "prompt_sections",
+        "session_created",
+        "session_deleted",
+    }
+)
+"""Event hooks that are not about a turn."""
 
 _log = logging.getLogger("oneclaw.plugins")
+
+
+class Verdict(NamedTuple):
+    """The answer of a plugin's gate.
+
+    Attributes:
+        plugin: the plugin's name.
+        answer: a refusal, or a demand that the user is asked.
+    """
+
+    plugin: str
+    answer: Deny | Ask
+
+    @property
+    def reason(self) -> str:
+        """The reason of a refusal."""
+        return self.answer.reason if isinstance(self.answer, Deny) else ""
 
 
 class Around:
@@ -87,12 +122,105 @@ def _complain(plugin: str, error: BaseException) -> None:
     _log.warning("%s", HookError(plugin, "around", f"raised {describe_error(error)}"))
 
 
-CALL_HOOKS = frozenset(
-    {"rewrite_tool_call", "before_tool_call", "around", "rewrite_tool_result", "after_tool_call", "permission_decided"}
-)
-"""The hooks that a tool call concerns."""
+class EventHooks:
+    """The event hooks that plugins implement.
 
-REWRITER_SECONDS = 15.0
+    Args:
+        plans: the implementations of each hook, see :func:`oneclaw_core.plugins.running.calling.plan`.
+
+    Attributes:
+        hooks: the event hooks that any plugin implements.
+        governs_calls: True if any of them concerns tool calls.
+        follows_turns: True if any of them concerns a turn as a whole, its requests or its calls.
+    """
+
+    def __init__(self, plans: Mapping[str, Sequence[Step]]) -> None:
+        self._plans = plans
+        self.hooks = frozenset(plans)
+        self.governs_calls = not self.hooks.isdisjoint(CALL_HOOKS)
+        self.follows_turns = not self.hooks <= UNBOUND_HOOKS
+
+    async def before_turn(self, turn: TurnInfo) -> Verdict | None:
+        """Ask all gates whether a turn may begin; return the first denial, ``None`` if it may."""
+        verdicts = [
+            await self._verdict(step.plugin, "before_turn", {"turn": turn}, (Deny,))
+            for step in self._plans.get("before_turn", ())
+        ]
+        return next((each for each in verdicts if each is not None), None)
+
+    async def before_tool_call(self, call: CallInfo) -> list[Verdict]:
+        """Ask all gates whether a call may run.
+
+        Returns:
+            The first ``Deny`` alone, else every ``Ask``, in order.
+        """
+        verdicts: list[Verdict] = []
+        for plugin in self.concerned("before_tool_call", call):
+            verdict = await self._verdict(plugin, "before_tool_call", {"call": call}, (Deny, Ask))
+            if verdict is not None:
+                verdicts.append(verdict)
+        denials = [each for each in verdicts if isinstance(each.answer, Deny)]
+        return denials[:1] or verdicts
+
+    def concerned(self, hook: str, call: CallInfo) -> list[RunningPlugin]:
+        """Return the plugins whose implementation of a hook is about a tool call, in order."""
+        return [step.plugin for step in self._plans.get(hook, ()) if _is_about(step, call)]
+
+    def are_about(self, tool: str, group: str | None, *, is_in_turn: bool, is_read_only: bool = False) -> bool:
+        """Return True if a call of a tool concerns any hook."""
+        return any(
+            step.options.is_about(tool, group, is_in_turn=is_in_turn, is_read_only=is_read_only)
+            for hook in CALL_HOOKS
+            for step in self._plans.get(hook, ())
+        )
+
+    def around(self, work: Work) -> Around:
+        """Return an async context manager that enters the context managers of plugins in the running task."""
+        if isinstance(work, ToolWork):
+            return Around(self.concerned("around", work.call), work)
+        return Around([step.plugin for step in self._plans.get("around", ())], work)
+
+    def observe(self, hook: str, **arguments: Any) -> None:
+        """Queue an event for the observers of a hook."""
+        for step in self._plans.get(hook, ()):
+            call = arguments.get("call")
+            if call is None or _is_about(step, call):
+                step.plugin.queue.put(hook, arguments)
+
+    async def _verdict(
+        self, plugin: RunningPlugin, hook: str, arguments: dict[str, Any], kinds: tuple[type, ...]
+    ) -> Verdict | None:
+        """Call a gate; whatever is wrong with it is a refusal."""
+        name = plugin.name
+        try:
+            answer = await plugin.call(hook, arguments, GATE_SECONDS)
+        except PluginError as error:
+            _log.warning("%s", error)
+            return Verdict(name, Deny(str(error)))
+        if answer is None:
+            return None
+        if isinstance(answer, Deny) and isinstance(answer.reason, str):
+            return Verdict(name, Deny(f"The plugin {name} refuses this: {answer.reason}"))
+        if isinstance(answer, Ask) and Ask in kinds and _is_sound(answer):
+            return Verdict(name, answer)
+        names = " or ".join(kind.__name__ for kind in kinds)
+        fault = f"returned an object of type {type(answer).__name__}, not a valid {names} or None"
+        return Verdict(name, Deny(str(self._complain(plugin, hook, fault))))
+
+    def _complain(self, plugin: RunningPlugin, hook: str, fault: str) -> HookError:
+        error = HookError(plugin.name, hook, fault)
+        _log.warning("%s", error)
+        return error
+
+
+def _is_about(step: Step, call: CallInfo) -> bool:
+    is_in_turn = call.turn is not None
+    return step.options.is_about(call.tool, call.group, is_in_turn=is_in_turn, is_read_only=call.is_read_only)
+
+
+def _is_sound(ask: Ask) -> bool:
+    texts = (ask.permission, ask.detail, ask.subject or "")
+    return bool(ask.permission) and all(isinstance(each, str) for each in texts)
 
 
 class HookedCall:
@@ -103,7 +231,7 @@ class HookedCall:
         info: the call; its arguments are copied.
     """
 
-    def __init__(self, plugins: Plugins, info: CallInfo) -> None:
+    def __init__(self, plugins: EventHooks, info: CallInfo) -> None:
         self._plugins = plugins
         self._info = info
         self._started = time.perf_counter()
