@@ -1,4 +1,4 @@
-"""The plugins of an installation: their origins, their reviews, their skills, the names and stores that they bring."""
+"""The plugins of an installation: their origins, their reviews, their skills and stores."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
-    from oneclaw_core.installation.clashes import NameClash as NameClash
-    from oneclaw_core.installation.clashes import NewPlugins as NewPlugins
     from oneclaw_core.installation.origins import accept_plugins as accept_plugins
     from oneclaw_core.installation.reviewing import new_pages as new_pages
     from oneclaw_core.installation.sandboxed_look import Look as Look

@@ -37,13 +37,28 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.contract.tool_source import KnownTool as KnownTool
     from oneclaw_core.hookspecs import HOOK_KINDS as HOOK_KINDS
     from oneclaw_core.hookspecs import HookKind as HookKind
+    from oneclaw_core.plugins.cache import PluginCache as PluginCache
+    from oneclaw_core.plugins.cache import cache_path as cache_path
     from oneclaw_core.plugins.catalog import Catalog as Catalog
     from oneclaw_core.plugins.compatibility import core_requirements as core_requirements
     from oneclaw_core.plugins.compatibility import find_incompatibility as find_incompatibility
+    from oneclaw_core.plugins.distributions import CORE_DISTRIBUTION as CORE_DISTRIBUTION
+    from oneclaw_core.plugins.distributions import normalised as normalised
     from oneclaw_core.plugins.first_use import load_object_now as load_object_now
     from oneclaw_core.plugins.installed import CORE_TOOL_PLUGINS as CORE_TOOL_PLUGINS
+    from oneclaw_core.plugins.installed import find_installed as find_installed
     from oneclaw_core.plugins.loading import discover as discover
     from oneclaw_core.plugins.loading import load_plugins as load_plugins
+    from oneclaw_core.plugins.names.claims import Claim as Claim
+    from oneclaw_core.plugins.names.claims import Name as Name
+    from oneclaw_core.plugins.names.claims import claims_of as claims_of
+    from oneclaw_core.plugins.names.claims import name_of as name_of
+    from oneclaw_core.plugins.names.ownership import Claimant as Claimant
+    from oneclaw_core.plugins.names.ownership import KnownNames as KnownNames
+    from oneclaw_core.plugins.names.ownership import NameRecord as NameRecord
+    from oneclaw_core.plugins.names.ownership import find_owners as find_owners
+    from oneclaw_core.plugins.names.ownership import user_record as user_record
+    from oneclaw_core.plugins.plugin import SETTINGS_HOOK as SETTINGS_HOOK
     from oneclaw_core.plugins.plugin import Plugin as Plugin
     from oneclaw_core.plugins.plugin import PluginSkill as PluginSkill
     from oneclaw_core.plugins.plugin import Registration as Registration

@@ -12,15 +12,9 @@ from oneclaw_core.app import OneClaw
 from oneclaw_core.config.providers import MODEL_SETTING, PROVIDER_SETTING
 from oneclaw_core.errors import OneClawError, ToolDefinitionError
 from oneclaw_core.installation.given_plugins import given_plugin
-<<<<<<< HEAD
 from oneclaw_core.json_schema.valid import result_faults
 from oneclaw_core.manifests.manifest import ManifestTool
 from oneclaw_core.plugins.first_use import LazyTool
-=======
-from oneclaw_core.json_schema.result_checks import result_faults
-from oneclaw_core.manifests.manifest_tool import ManifestTool
-from oneclaw_core.plugins.first_use import LazyTool
->>>>>>> 24218de3 (installation, plugins: one module for reviews, origins, owners and first uses; one look in another process)
 from oneclaw_core.system.home import find_home
 from oneclaw_core.testing.scripted import MODEL, PROVIDER, ScriptedModel, ScriptedModelPlugin, ScriptedUser
 from oneclaw_core.tool_functions.function import FunctionTool

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError, UsageError
 from oneclaw_core.cli import check_commands, load_catalog
-from oneclaw_core.installation import NewPlugins
+from oneclaw_devtools.installing.clashes import NewPlugins
 from oneclaw_devtools.installing.output import show
 from oneclaw_devtools.installing.plugin_index import read_index, warnings_of
 from oneclaw_devtools.installing.wheel_contents import read_contents
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from oneclaw_core.installation import Look, NameClash
+    from oneclaw_core.installation import Look
+    from oneclaw_devtools.installing.clashes import NameClash
     from oneclaw_devtools.installing.package_manager import ResolvedPackage
     from oneclaw_devtools.installing.record import RecordedPlugin
     from oneclaw_devtools.installing.requirement import PluginRequirement

@@ -5,23 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oneclaw_core.config.plugin_settings import settle_settings
-from oneclaw_core.errors import OneClawError
-from oneclaw_core.plugins.cache import PluginCache, cache_path
-from oneclaw_core.plugins.distributions import CORE_DISTRIBUTION, normalised
-from oneclaw_core.plugins.installed import find_installed
-from oneclaw_core.plugins.names.claims import PLUGIN, TOOL, Claim, claims_of, name_of
-from oneclaw_core.plugins.names.ownership import Claimant, KnownNames, find_owners, user_record
-from oneclaw_core.plugins.plugin import SETTINGS_HOOK, Plugin
+from oneclaw_core import OneClawError
+from oneclaw_core.config import settle_settings
+from oneclaw_core.plugins import (
+    CORE_DISTRIBUTION,
+    SETTINGS_HOOK,
+    Claim,
+    Claimant,
+    KnownNames,
+    Plugin,
+    PluginCache,
+    cache_path,
+    claims_of,
+    find_installed,
+    find_owners,
+    name_of,
+    normalised,
+    user_record,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
-    from oneclaw_core.installation.sandboxed_look import Look
-    from oneclaw_core.plugins.names.claims import Name
-    from oneclaw_core.plugins.names.ownership import NameRecord
-    from oneclaw_core.tools.registry import ToolRegistry
+    from oneclaw_core import ToolRegistry
+    from oneclaw_core.installation import Look
+    from oneclaw_core.plugins import Name, NameRecord
+
+_PLUGIN, _TOOL = "plugin", "tool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +120,15 @@ class NewPlugins:
     def _clashes_with_sources(self, registry: ToolRegistry) -> Iterable[NameClash]:
         """Return the tools of tool sources that a package would take the names of."""
         registered = {claim.key for each in self._others for claim in each.claims}
-        present = {name_of(TOOL, name): name for name in registry.get_all_tool_names()}
+        present = {name_of(_TOOL, name): name for name in registry.get_all_tool_names()}
         own = {plugin.name for plugin in self._new}
         for each in self._claimants:
             for claim in each.claims:
-                if claim.kind != TOOL or claim.key in registered or claim.key not in present:
+                if claim.kind != _TOOL or claim.key in registered or claim.key not in present:
                     continue
                 source = registry.get_source_info(present[claim.key])
                 if source is not None and source.plugin not in own:
-                    yield NameClash(each.distribution, TOOL, claim.name, f"is one that {source.plugin} has now")
+                    yield NameClash(each.distribution, _TOOL, claim.name, f"is one that {source.plugin} has now")
 
     def _clashes_with_core(self, check_commands: Callable[[Plugin], None]) -> Iterable[NameClash]:
         for plugin in self._new:
@@ -145,7 +156,7 @@ def _installed_claimants(plugins: Iterable[Plugin]) -> list[Claimant]:
 
 
 def _claimant(plugin: Plugin, *, is_looked_at: bool) -> Claimant:
-    claims = [Claim(PLUGIN, plugin.name)]
+    claims = [Claim(_PLUGIN, plugin.name)]
     if not is_looked_at:
         return Claimant(_package_of(plugin), claims, is_known=False)
     is_known = not any(each.is_error for each in plugin.problems)
