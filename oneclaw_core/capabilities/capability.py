@@ -11,7 +11,7 @@ from oneclaw_core.types.text import compact_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from oneclaw_core.types.tool_definition import ToolDefinition
+    from oneclaw_core.types.tools import ToolDefinition
 
 PERMISSION, CORE_TOOL, RUNTIME_TOOLS, HOOK, SECRET_FIELD = (
     *("permission", "core tool", "tools at run time", "hook", "secret"),

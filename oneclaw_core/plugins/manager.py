@@ -149,7 +149,7 @@ class PluginManager(pluggy.PluginManager):
             remedy = "mark its functions with @oneclaw_core.hookimpl"
             yield _fault(f"{name} implements no hook", remedy, "hooks.none", is_error=False)
             return
-        for name in HOOK_KINDS.keys() - set(names):
+        for name in (HOOK_KINDS.keys() & dir(implementation)) - set(names):
             function = inspect.getattr_static(implementation, name, None)
             if inspect.isfunction(function) or inspect.ismethod(function):
                 cause = f"the function {name} is named like a hook, and is not marked as one: it is not called"

@@ -10,6 +10,7 @@ import sys
 import threading
 import warnings
 from contextlib import contextmanager, suppress
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -122,6 +123,8 @@ def _put_back_library(library: _Library) -> list[str]:
     """Put back public functions and classes that were replaced, and return their names."""
     replaced = []
     for name, now, before in library:
+        if now.keys() == before.keys() and all(map(is_, now.values(), before.values())):
+            continue
         for each, value in before.items():
             if now.get(each) is not value and callable(value) and not each.startswith("_"):
                 now[each] = value

@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import json
 import logging
+import re
 import sys
 import types
 import typing
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 
+_OTHER_STYLES = re.compile(r"^\s*(?::\w|@\w|---)", re.MULTILINE)
+"""Marks of NumPy, Sphinx and Epydoc style."""
+
+
 def parse_docstring(text: str) -> tuple[str, dict[str, str]]:
     """Parse a docstring in Google, NumPy, Sphinx or Epydoc style.
 
@@ -37,7 +42,9 @@ def parse_docstring(text: str) -> tuple[str, dict[str, str]]:
     import docstring_parser
 
     try:
-        parsed = docstring_parser.parse(text)
+        parsed = docstring_parser.google.parse(text)
+        if not parsed.meta or _OTHER_STYLES.search(text):
+            parsed = docstring_parser.parse(text)  # as the style that explains the most of it
     except docstring_parser.ParseError:  # then it is a description without sections
         return inspect.cleandoc(text).strip(), {}
     descriptions = {
@@ -176,7 +183,7 @@ class FunctionParameters:
                 if descriptions.get(name):
                     described.setdefault("description", descriptions[name])
                 _note_default(described, parameter.default)
-        return compact_schema(schema)
+        return schema if self._is_plain else compact_schema(schema)
 
     def convert(self, arguments: Mapping[str, Any]) -> dict[str, Any] | ToolResult:
         """Turn JSON data into the values that the function takes.
@@ -215,7 +222,7 @@ class FunctionParameters:
                 "import what it names at module level, outside 'if TYPE_CHECKING'",
             ) from error
 
-    @property
+    @cached_property
     def _is_plain(self) -> bool:
         return not any(self._fields.values()) and all(map(_is_plain, self.hints.values()))
 

@@ -66,7 +66,7 @@ def test_three_timeouts_within_ten_minutes_switch_a_hook_off_for_an_hour(tmp_pat
         assert not timeouts.is_off(record, "a")
 
 
-def test_processes_share_their_counts_within_a_second(tmp_path):
+def test_processes_share_their_counts(tmp_path):
     path, clock = tmp_path / "new" / "timeouts.json", Clock()
     record = Plugin("acme", version="1")
     first, second = HookTimeouts(path, clock), HookTimeouts(path, clock)
@@ -75,9 +75,6 @@ def test_processes_share_their_counts_within_a_second(tmp_path):
         first.note(record, "a")
     assert path.parent.stat().st_mode & 0o777 == 0o700
     assert [each.name for each in path.parent.iterdir()] == ["timeouts.json"]
-    clock.now += 0.9
-    assert not second.is_off(record, "a")
-    clock.now += 0.1
     assert second.is_off(record, "a")
     clock.now -= 50  # the clock was set back
     assert second.is_off(record, "a")
