@@ -104,7 +104,7 @@ def test_a_mark_keeps_its_options():
         ({}, {"tools": None, "timeout_seconds": None, "in_turns": False, "skips_read_only": False}),
         (
             {"tools": ["a", "b"], "timeout_seconds": 2, "in_turns": True, "skips_read_only": True},
-            {"tools": ("a", "b"), "timeout_seconds": 2, "in_turns": True, "skips_read_only": True},
+            {"tools": ["a", "b"], "timeout_seconds": 2, "in_turns": True, "skips_read_only": True},
         ),
     ):
         marked = hookimpl(**options)(lambda: None)
