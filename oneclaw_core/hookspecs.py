@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         TurnOutcome,
         Work,
     )
-    from oneclaw_core.contract.chat_answer import ChatNotice
+    from oneclaw_core.contract.contact_points import ChatNotice
     from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.plugins.registrars import (
         ChannelRegistrar,

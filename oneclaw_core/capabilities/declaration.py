@@ -38,7 +38,6 @@ class Folder(Protocol):
 
     def joinpath(self, name: str, /) -> Any:
         """Return what lies in it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from oneclaw_core.contract.chat_answer import ChatAnswer
+from oneclaw_core.contract.contact_points import ChatAnswer
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError, UsageError, describe_error
 from oneclaw_core.shipped.missing import missing_part, why_missing
 from oneclaw_core.types.agents import REASONING_LEVELS

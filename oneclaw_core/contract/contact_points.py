@@ -1,16 +1,21 @@
-"""Ways between OneClaw and the world outside: channels, web routes and triggers of plugins."""
+"""Ways between plugins and people or programs: channels, triggers, web routes and pages, answers in chats, checks.
+
+Pages of ``oneclaw serve`` are data, which the server shows in its own look.
+"""
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 from urllib.parse import parse_qsl
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
 
+    from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.types.messages import Attachment
 
 
@@ -85,7 +90,6 @@ class Fire(Protocol):
         Returns:
             False if the task is not started, such as for an event that is known.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,3 +205,170 @@ class WebResponse:
             status: HTTP status.
         """
         return cls(status=status, body=json.dumps(value, ensure_ascii=False), media_type="application/json")
+
+
+@dataclass(frozen=True, slots=True)
+class WebLink:
+    """A link to another page of the same plugin, or to a session.
+
+    Attributes:
+        text: to show.
+        path: below ``/PLUGIN/``, with its query.
+        session: the id of a session to open instead.
+    """
+
+    text: str
+    path: str = ""
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebForm:
+    """A form, or with no fields a button. It is sent to the page that it is on, as a ``POST``.
+
+    Attributes:
+        submit: the text of its button.
+        about: what the button is for, where its row shows that already; said to screen readers.
+        title: above it.
+        fields: JSON Schema of an object; each property is a field. The formats ``paragraph`` and ``multiline`` make
+            larger ones.
+        values: what the fields hold now.
+        hidden: further values to send, such as what the button is for.
+        is_destructive: True if the button is shown only after another click.
+    """
+
+    submit: str
+    about: str = ""
+    title: str = ""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    is_destructive: bool = False
+
+
+WebCell: TypeAlias = "str | WebLink | WebForm | tuple[str | WebLink | WebForm, ...]"
+"""The content of a cell of a table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebTable:
+    """A table.
+
+    Attributes:
+        columns: the heads.
+        rows: each with as many cells; the first one names the row.
+        title: above it.
+        empty: shown instead of a table without rows.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[WebCell, ...], ...]
+    title: str = ""
+    empty: str = "There are none."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebText:
+    """A text.
+
+    Attributes:
+        text: as others wrote it; it brings no HTML.
+        kind: ``plain`` for a paragraph, ``markdown``, or ``verbatim`` for one that keeps its lines.
+        title: above it.
+    """
+
+    text: str
+    kind: Literal["plain", "markdown", "verbatim"] = "plain"
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebPage:
+    """A page.
+
+    Attributes:
+        title: of the page.
+        parts: what is on it, from top to bottom.
+        notice: what was done, for the answer to a form.
+    """
+
+    title: str
+    parts: tuple[WebTable | WebText | WebForm | WebLink, ...]
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatAnswer:
+    """The answer of a chat command; the channel does what it says, in this order.
+
+    Attributes:
+        text: to show, such as what the command did.
+        session: the id of the session that the chat goes on with; ``""`` begins a new one with the next message, and
+            ``None`` stays where the chat is.
+        copy: a text for the user's clipboard.
+        resume: True to finish the last turn of the session.
+        send: a message to send in the session, as if the user had typed it; ``None`` for none.
+        attachments: files to send with it.
+        leave: True to leave the chat, where it can be left.
+    """
+
+    text: str = ""
+    session: str | None = None
+    copy: str | None = None
+    resume: bool = False
+    send: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    leave: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatNotice:
+    """A line to show to a person who begins to chat, with the place where there is more.
+
+    Attributes:
+        text: the line.
+        command: the chat command that shows more, such as ``/inbox``; ``""`` for none.
+        page: the page that shows more, as a path below ``/PLUGIN/``; ``None`` for none.
+    """
+
+    text: str
+    command: str = ""
+    page: str | None = None
+
+
+class Health(StrEnum):
+    """The state of what a check looked at."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFix:
+    """Fix for a finding, which ``oneclaw doctor --fix`` carries out after the user has agreed.
+
+    Attributes:
+        summary: one line that says what is done, such as ``make FILE readable only by you``.
+        apply: sync or async function of the ``PluginContext`` that does it; a ``OneClawError`` says why it cannot.
+    """
+
+    summary: str
+    apply: Callable[[PluginContext], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One line of what a plugin's check found.
+
+    Attributes:
+        status: how it is.
+        message: one line.
+        remedy: what to do about it, ``None`` if it is as it should be.
+        fix: what does that, if OneClaw can do it.
+    """
+
+    status: Health
+    message: str
+    remedy: str | None = None
+    fix: CheckFix | None = None

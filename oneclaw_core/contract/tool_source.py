@@ -117,15 +117,12 @@ class SourceTools(Protocol):
             groups: the metadata of their groups, where they have any.
             problems: what is wrong with the source, for ``oneclaw plugins list`` and ``oneclaw doctor``.
         """
-        ...
 
     def known(self) -> tuple[KnownTool, ...]:
         """Return the tools that the source published last, possibly in an earlier process."""
-        ...
 
     def problems(self) -> tuple[PluginProblem, ...]:
         """Return the problems that are listed now: those published, and tools that were left out."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from oneclaw_core.contract.chat_answer import ChatNotice as ChatNotice
-    from oneclaw_core.contract.checks import CheckFix as CheckFix
     from oneclaw_core.contract.contact_points import Channel as Channel
+    from oneclaw_core.contract.contact_points import ChatNotice as ChatNotice
+    from oneclaw_core.contract.contact_points import CheckFix as CheckFix
     from oneclaw_core.contract.contact_points import Fire as Fire
     from oneclaw_core.contract.contact_points import OutMessage as OutMessage
     from oneclaw_core.contract.contact_points import Receipt as Receipt
     from oneclaw_core.contract.contact_points import Trigger as Trigger
     from oneclaw_core.contract.contact_points import TriggerSetup as TriggerSetup
+    from oneclaw_core.contract.contact_points import WebForm as WebForm
+    from oneclaw_core.contract.contact_points import WebLink as WebLink
+    from oneclaw_core.contract.contact_points import WebPage as WebPage
     from oneclaw_core.contract.contact_points import WebRequest as WebRequest
     from oneclaw_core.contract.contact_points import WebResponse as WebResponse
+    from oneclaw_core.contract.contact_points import WebTable as WebTable
+    from oneclaw_core.contract.contact_points import WebText as WebText
     from oneclaw_core.contract.home_services import HomeServices as HomeServices
     from oneclaw_core.contract.tool_source import GroupTools as GroupTools
     from oneclaw_core.contract.tool_source import ListingContext as ListingContext
     from oneclaw_core.contract.tool_source import SourceGroup as SourceGroup
-    from oneclaw_core.contract.web_pages import WebForm as WebForm
-    from oneclaw_core.contract.web_pages import WebLink as WebLink
-    from oneclaw_core.contract.web_pages import WebPage as WebPage
-    from oneclaw_core.contract.web_pages import WebTable as WebTable
-    from oneclaw_core.contract.web_pages import WebText as WebText
     from oneclaw_core.hookspecs import CONTRACT_VERSION as CONTRACT_VERSION
     from oneclaw_core.plugins.plugin import PluginProblem as PluginProblem
     from oneclaw_core.plugins.registrars import ChannelRegistrar as ChannelRegistrar

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.contract.checks import CheckFix, CheckResult, Health
+from oneclaw_core.contract.contact_points import CheckFix, CheckResult, Health
 from oneclaw_core.errors import OneClawError, PluginError, describe_error
+from oneclaw_core.plugins.isolation import ForeignError, call_isolated
 from oneclaw_core.system.threads import LoopBlockedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.plugins.plugin import Registration
@@ -38,20 +38,14 @@ class PluginCheck:
 
 async def run_check(registration: Registration, function: Callable[..., Any], context: PluginContext) -> PluginCheck:
     """Run a check with a time limit; an exception or a hang is a problem of its plugin."""
-    from oneclaw_core.plugins.isolation import ForeignError, call_isolated
-
     is_async = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
     call = partial(_gathered_async if is_async else _gathered, function, context)
     try:
-        found = await call_isolated(
-            call, CHECK_SECONDS, is_async=is_async, worker=context.worker, name=f"check {registration.name}"
-        )
-    except TimeoutError:
-        return failed_check(registration, f"it did not end within {CHECK_SECONDS:g} s")
-    except LoopBlockedError as lost:
-        return failed_check(registration, str(lost))
+        found = await _called(call, CHECK_SECONDS, context, f"check {registration.name}", is_async=is_async)
     except ForeignError as error:
         return failed_check(registration, f"it failed: {describe_error(error.raised)}")
+    except PluginError as error:
+        return failed_check(registration, str(error))
     if not all(isinstance(each, CheckResult) for each in found):
         return failed_check(registration, "it returned something other than CheckResult objects")
     return PluginCheck(registration, tuple(found))
@@ -63,20 +57,27 @@ async def run_fix(fix: CheckFix, context: PluginContext) -> None:
     Raises:
         PluginError: it failed or did not end in time.
     """
-    from oneclaw_core.plugins.isolation import ForeignError, call_isolated
-
     is_async = inspect.iscoroutinefunction(fix.apply)
     try:
-        await call_isolated(
-            partial(fix.apply, context), FIX_SECONDS, is_async=is_async, worker=context.worker, name="fix"
-        )
-    except TimeoutError:
-        raise PluginError(f"it did not end within {FIX_SECONDS:g} s") from None
-    except LoopBlockedError as lost:
-        raise PluginError(str(lost)) from None
+        await _called(partial(fix.apply, context), FIX_SECONDS, context, "fix", is_async=is_async)
     except ForeignError as error:
         is_clear = isinstance(error.raised, OneClawError)
         raise PluginError(str(error.raised) if is_clear else describe_error(error.raised)) from error.raised
+
+
+async def _called(call: Callable[[], Any], seconds: float, context: PluginContext, name: str, *, is_async: bool) -> Any:
+    """Call foreign code.
+
+    Raises:
+        PluginError: it did not end in time, or was lost.
+        ForeignError: it raised something.
+    """
+    try:
+        return await call_isolated(call, seconds, is_async=is_async, worker=context.worker, name=name)
+    except TimeoutError:
+        raise PluginError(f"it did not end within {seconds:g} s") from None
+    except LoopBlockedError as lost:
+        raise PluginError(str(lost)) from None
 
 
 def failed_check(registration: Registration, message: str) -> PluginCheck:

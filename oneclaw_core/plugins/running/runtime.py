@@ -14,8 +14,7 @@ from oneclaw_core.contract.arguments import (
     MessageCommand,
     PromptSection,
 )
-from oneclaw_core.contract.chat_answer import ChatNotice
-from oneclaw_core.contract.contact_points import Channel, Trigger
+from oneclaw_core.contract.contact_points import Channel, ChatNotice, Trigger
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError, describe_error
 from oneclaw_core.plugins.first_use import load_object
 from oneclaw_core.plugins.isolation import HookError
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from oneclaw_core.contract.arguments import CommandUse, SessionInfo, TurnInfo
-    from oneclaw_core.contract.checks import CheckFix
+    from oneclaw_core.contract.contact_points import CheckFix
     from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.plugins.plugin import Plugin, Registration
 
