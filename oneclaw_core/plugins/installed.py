@@ -103,7 +103,7 @@ def _installed(name: str, target: str, distribution: Any) -> Plugin:
     module, package = _code_of(target.partition(":")[0], is_whole=not plugin.is_builtin)
     files = [str(record) if is_recorded else "", module]
     if plugin.is_builtin:
-        files.append(str(Path(__file__).parents[1] / "tools" / "load_tool_group.py"))
+        files.append(str(Path(__file__).parents[1] / "tools" / "group_tools.py"))
     plugin.files = tuple(each for each in files if each)
     plugin.tree = package if not is_recorded or _is_editable(distribution) else ""
     return plugin

@@ -12,7 +12,7 @@ import pytest
 from oneclaw_core import PluginError, UsageError, hookimpl
 from oneclaw_core.channels.command_context import ChatCommandContext
 from oneclaw_core.config.keys import PluginSecrets
-from oneclaw_core.contract import arguments, chat_answer, checks, contact_points, tool_source, web_pages
+from oneclaw_core.contract import arguments, contact_points, tool_source
 from oneclaw_core.contract.arguments import frozen
 from oneclaw_core.contract.contact_points import WebRequest, WebResponse
 from oneclaw_core.contract.context import PluginContext
@@ -49,8 +49,8 @@ DEFAULTS = {
     arguments.PromptSection: {"max_characters": 4000, "core_tool": None},
     arguments.MessageCommand: {"problem": None, "arguments": ()},
     arguments.ExpandedMessage: {"groups": (), "outside": ""},
-    checks.CheckResult: {"remedy": None, "fix": None},
-    chat_answer.ChatNotice: {"page": None, "command": ""},
+    contact_points.CheckResult: {"remedy": None, "fix": None},
+    contact_points.ChatNotice: {"page": None, "command": ""},
     contact_points.OutMessage: {
         **{"to": "", "attachments": (), "reply_to": None, "title": "", "data": None, "key": None},
     },
@@ -65,13 +65,13 @@ DEFAULTS = {
     tool_source.GroupTools: {"permissions": {}},
     tool_source.SourceGroup: {"open": None, "origin": "", "tool_names": (), "read": None},
     tool_source.KnownTool: {"group": None, "origin": ""},
-    web_pages.WebLink: {"path": "", "session": ""},
-    web_pages.WebForm: {
+    contact_points.WebLink: {"path": "", "session": ""},
+    contact_points.WebForm: {
         **{"about": "", "title": "", "fields": {}, "values": {}, "hidden": {}, "is_destructive": False},
     },
-    web_pages.WebTable: {"title": "", "empty": "There are none."},
-    web_pages.WebText: {"kind": "plain", "title": ""},
-    web_pages.WebPage: {"notice": ""},
+    contact_points.WebTable: {"title": "", "empty": "There are none."},
+    contact_points.WebText: {"kind": "plain", "title": ""},
+    contact_points.WebPage: {"notice": ""},
 }
 
 
