@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.arguments import TurnOutcome as TurnOutcome
     from oneclaw_core.contract.arguments import TurnWork as TurnWork
     from oneclaw_core.contract.arguments import Work as Work
+    from oneclaw_core.contract.checks import CheckResult as CheckResult
+    from oneclaw_core.contract.checks import Health as Health
     from oneclaw_core.contract.contact_points import ChatAnswer as ChatAnswer
-    from oneclaw_core.contract.contact_points import CheckResult as CheckResult
-    from oneclaw_core.contract.contact_points import Health as Health
     from oneclaw_core.contract.context import PluginContext as PluginContext
     from oneclaw_core.contract.marking import hookimpl as hookimpl
     from oneclaw_core.contract.tool_source import SourceTool as SourceTool

@@ -27,7 +27,7 @@ from oneclaw_core.config.provider_service import read_composition
 from oneclaw_core.config.providers import Providers, default_model, lacks_key
 from oneclaw_core.config.settings import read_settings, setting_states
 from oneclaw_core.config.user_choices import disabled_plugins
-from oneclaw_core.contract.contact_points import CheckFix, Health
+from oneclaw_core.contract.checks import CheckFix, Health
 from oneclaw_core.errors import (
     NotFoundError,
     OneClawError,

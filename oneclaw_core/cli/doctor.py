@@ -17,7 +17,7 @@ from oneclaw_core.cli.output import (
     printable_line,
     styled,
 )
-from oneclaw_core.contract.contact_points import Health
+from oneclaw_core.contract.checks import Health
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.secrets.redaction import redact
 

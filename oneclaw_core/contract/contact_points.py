@@ -1,4 +1,4 @@
-"""Ways between plugins and people or programs: channels, triggers, web routes and pages, answers in chats, checks.
+"""Ways between plugins and people or programs: channels, triggers, web routes and pages, answers in chats.
 
 Pages of ``oneclaw serve`` are data, which the server shows in its own look.
 """
@@ -8,14 +8,12 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 from urllib.parse import parse_qsl
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
 
-    from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.types.messages import Attachment
 
 
@@ -334,41 +332,3 @@ class ChatNotice:
     text: str
     command: str = ""
     page: str | None = None
-
-
-class Health(StrEnum):
-    """The state of what a check looked at."""
-
-    OK = "ok"
-    WARNING = "warning"
-    PROBLEM = "problem"
-
-
-@dataclass(frozen=True, slots=True)
-class CheckFix:
-    """Fix for a finding, which ``oneclaw doctor --fix`` carries out after the user has agreed.
-
-    Attributes:
-        summary: one line that says what is done, such as ``make FILE readable only by you``.
-        apply: sync or async function of the ``PluginContext`` that does it; a ``OneClawError`` says why it cannot.
-    """
-
-    summary: str
-    apply: Callable[[PluginContext], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """One line of what a plugin's check found.
-
-    Attributes:
-        status: how it is.
-        message: one line.
-        remedy: what to do about it, ``None`` if it is as it should be.
-        fix: what does that, if OneClaw can do it.
-    """
-
-    status: Health
-    message: str
-    remedy: str | None = None
-    fix: CheckFix | None = None

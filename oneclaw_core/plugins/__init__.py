@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from oneclaw_core.contract.checks import CheckFix as CheckFix
     from oneclaw_core.contract.contact_points import Channel as Channel
     from oneclaw_core.contract.contact_points import ChatNotice as ChatNotice
-    from oneclaw_core.contract.contact_points import CheckFix as CheckFix
     from oneclaw_core.contract.contact_points import Fire as Fire
     from oneclaw_core.contract.contact_points import OutMessage as OutMessage
     from oneclaw_core.contract.contact_points import Receipt as Receipt

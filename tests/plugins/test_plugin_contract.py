@@ -12,7 +12,7 @@ import pytest
 from oneclaw_core import PluginError, UsageError, hookimpl
 from oneclaw_core.channels.command_context import ChatCommandContext
 from oneclaw_core.config.keys import PluginSecrets
-from oneclaw_core.contract import arguments, contact_points, tool_source
+from oneclaw_core.contract import arguments, checks, contact_points, tool_source
 from oneclaw_core.contract.arguments import frozen
 from oneclaw_core.contract.contact_points import WebRequest, WebResponse
 from oneclaw_core.contract.context import PluginContext
@@ -49,7 +49,7 @@ DEFAULTS = {
     arguments.PromptSection: {"max_characters": 4000, "core_tool": None},
     arguments.MessageCommand: {"problem": None, "arguments": ()},
     arguments.ExpandedMessage: {"groups": (), "outside": ""},
-    contact_points.CheckResult: {"remedy": None, "fix": None},
+    checks.CheckResult: {"remedy": None, "fix": None},
     contact_points.ChatNotice: {"page": None, "command": ""},
     contact_points.OutMessage: {
         **{"to": "", "attachments": (), "reply_to": None, "title": "", "data": None, "key": None},

@@ -11,7 +11,8 @@ from oneclaw_core import (
     PluginError,
     UsageError,
 )
-from oneclaw_core.contract.contact_points import Channel, CheckFix, CheckResult, Health
+from oneclaw_core.contract.checks import CheckFix, CheckResult, Health
+from oneclaw_core.contract.contact_points import Channel
 from oneclaw_core.plugins.plugin import Plugin, Registration
 from oneclaw_core.shipped.missing import missing_part
 

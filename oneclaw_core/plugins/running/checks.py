@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.contract.contact_points import CheckFix, CheckResult, Health
+from oneclaw_core.contract.checks import CheckFix, CheckResult, Health
 from oneclaw_core.errors import OneClawError, PluginError, describe_error
 from oneclaw_core.plugins.isolation import ForeignError, call_isolated
 from oneclaw_core.system.threads import LoopBlockedError

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from oneclaw_core.contract.arguments import CommandUse, SessionInfo, TurnInfo
-    from oneclaw_core.contract.contact_points import CheckFix
+    from oneclaw_core.contract.checks import CheckFix
     from oneclaw_core.contract.context import PluginContext
     from oneclaw_core.plugins.plugin import Plugin, Registration
 
