@@ -170,14 +170,12 @@ def not_found(name_or_id: str) -> NotFoundError:
 
 
 def _changeable(connection: Connection, name_or_id: str, done: str) -> Agent:
-    builtin = builtin_agent(name_or_id)
-    if builtin is not None:
-        check_own(builtin, done)
     # What is changed must be what is stored when it is changed.
     connection.lock("agents")
-    agent = find(connection, name_or_id)
+    agent = find_any(connection, name_or_id)
     if agent is None:
         raise not_found(name_or_id)
+    check_own(agent, done)
     return agent
 
 

@@ -19,7 +19,7 @@ from oneclaw_core.types.messages import Message, MessageType
 from oneclaw_core.types.tool_groups import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from oneclaw_core.contract.arguments import SessionInfo
     from oneclaw_core.plugins.running.runtime import Plugins
@@ -232,7 +232,10 @@ class Sessions:
             SessionBusyError: a turn of the session is under way.
             UsageError: the session has no such message.
         """
-        await self._locked(session_id, work, lambda: self._store.end_history(session_id, first, part_id))
+        async with self._store.session_lock(session_id, 0):
+            await self._store.end_history(session_id, first, part_id)
+            if work is not None:
+                await run_in_thread(work)
 
     async def restore_history(self, session_id: str, part_id: str, work: Callable[[], object] | None = None) -> None:
         """Put a part back that :meth:`end_history` took off.
@@ -246,14 +249,8 @@ class Sessions:
             SessionBusyError: a turn of the session is under way.
             UsageError: the session went on since.
         """
-        await self._locked(session_id, work, lambda: self._store.restore_history(session_id, part_id))
-
-    async def _locked(
-        self, session_id: str, work: Callable[[], object] | None, change: Callable[[], Awaitable[None]]
-    ) -> None:
-        """Change a history, then do some work, while no turn of the session runs."""
         async with self._store.session_lock(session_id, 0):
-            await change()
+            await self._store.restore_history(session_id, part_id)
             if work is not None:
                 await run_in_thread(work)
 
