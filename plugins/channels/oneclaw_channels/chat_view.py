@@ -1,4 +1,4 @@
-"""What a chat shows: a turn as one message that grows, and questions.
+"""The display of a chat: a turn as one message that grows, and questions.
 
 Each question is open to one person, for half an hour, and answered once.
 """

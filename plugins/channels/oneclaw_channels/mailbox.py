@@ -1,4 +1,4 @@
-"""What channels store in the database: inbox and outbox, chats, and the people who may talk through a channel.
+"""The tables of channels in the database: inbox and outbox, chats, and the people who may talk through a channel.
 
 A message stays in the inbox or the outbox until it is done. A code shown to the owner makes its sender known.
 """
