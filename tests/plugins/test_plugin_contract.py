@@ -175,7 +175,7 @@ class Store:
         return self.places
 
     def get(self, key):
-        return f"value of {key}"
+        return f"value of {key}" if key in self.places else None
 
     def set(self, key, value):
         self.values[key] = value
