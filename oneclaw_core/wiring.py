@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.compaction.compacting import Compactor, compact_session, compacting
-from oneclaw_core.compaction.explained import explained
+from oneclaw_core.compaction.summary import explained
 from oneclaw_core.config.catalog_configuration import configuration_of
 from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.model_service import ModelLists
@@ -34,7 +34,9 @@ from oneclaw_core.loops.blocking import BlockMeter, LoopBlocks
 from oneclaw_core.loops.services_across import for_other_loop
 from oneclaw_core.models.adapted import adapted
 from oneclaw_core.models.chooser import ModelChooser
-from oneclaw_core.models.falls_back import falls_back
+from oneclaw_core.models.fallback import falls_back
+from oneclaw_core.models.recovery import healed, kept, not_empty
+from oneclaw_core.models.spending import Costs, counted, spending
 from oneclaw_core.outputs.turn_output import ending_of, output_shown
 from oneclaw_core.permissions.asking import Asking, denied, exposed, permitted, text_asked
 from oneclaw_core.permissions.decisions import Decisions, TaskPermissions
@@ -48,9 +50,6 @@ from oneclaw_core.prompts.kept import Prompts
 from oneclaw_core.prompts.new_tools import new_tools_told
 from oneclaw_core.provenance.marks import CallOrigins
 from oneclaw_core.providers.pool import ProviderPool
-from oneclaw_core.recovery.healing import healed
-from oneclaw_core.recovery.kept import kept
-from oneclaw_core.recovery.unusable_answers import not_empty
 from oneclaw_core.scripts.inner_calls import InnerCalls
 from oneclaw_core.secrets.redaction import redacted
 from oneclaw_core.services.outside import ToolCalls, answer_plugin
@@ -58,8 +57,6 @@ from oneclaw_core.sessions.background import Background
 from oneclaw_core.sessions.conversations import Conversations, Sessions
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.shipped.missing import missing_part, missing_type
-from oneclaw_core.spending.costs import Costs
-from oneclaw_core.spending.spending import counted, spending
 from oneclaw_core.system.home import Home, current_directory, find_home
 from oneclaw_core.system.threads import run_in_thread
 from oneclaw_core.tool_sources.published_tools import PublishedTools

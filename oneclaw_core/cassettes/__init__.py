@@ -1,1 +1,1 @@
-"""Cassettes: answers of models that were recorded once, and are replayed without a key and a network."""
+"""Answers of models that were recorded, and are replayed."""

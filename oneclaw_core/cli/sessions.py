@@ -271,8 +271,7 @@ async def _messages(store: Store, session: Session) -> AsyncIterator[Message]:
 
 
 async def _write_cassette(store: Store, session: Session, name: str) -> None:
-    from oneclaw_core.cassettes.cassette_file import write_cassette
-    from oneclaw_core.cassettes.stored_session import entries_of_session
+    from oneclaw_core.cassettes.cassette import entries_of_session, write_cassette
     from oneclaw_core.config.keys import known_secret_check
     from oneclaw_core.system.home import find_home
 

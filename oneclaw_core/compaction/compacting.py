@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from oneclaw_core.compaction.estimate import BYTES_PER_TOKEN, Estimator, ToolSizes, text_tokens
+from oneclaw_core.compaction.estimate import BYTES_PER_TOKEN, Estimator, definition_tokens, text_tokens
 from oneclaw_core.compaction.plan import CompactionReason, ContextLimits, plan, reached_limit, summary_without
 from oneclaw_core.compaction.summary import (
     SUMMARY_MAX_OUTPUT_TOKENS,
@@ -29,6 +29,7 @@ from oneclaw_core.turn.request import shown_history
 from oneclaw_core.turn.state import Ask, TurnState
 from oneclaw_core.turn.steps import record_unstored
 from oneclaw_core.types.events import CompactedEvent, RetryEvent
+from oneclaw_core.types.identity_cache import IdentityCache
 from oneclaw_core.types.kept_results import with_kept_results, without_kept_results
 from oneclaw_core.types.model_requests import RetryNotice
 
@@ -52,14 +53,14 @@ class Compactor:
     """Keeps conversations within what their models read; one for a home."""
 
     def __init__(self) -> None:
-        self._tool_sizes = ToolSizes()
+        self._tool_tokens = IdentityCache(definition_tokens)
         self._estimators = WeakKeyDictionary[TurnState, Estimator]()
 
     def estimator_of(self, turn: TurnState) -> Estimator:
         """Return what estimates the requests of a turn, and learns from each."""
         found = self._estimators.get(turn)
         if found is None:
-            found = self._estimators[turn] = Estimator(self._tool_sizes, turn.session.last_input_tokens)
+            found = self._estimators[turn] = Estimator(self._tool_tokens, turn.session.last_input_tokens)
         return found
 
     async def compact(self, turn: TurnState, reason: CompactionReason | None = None) -> bool:

@@ -15,8 +15,6 @@ from oneclaw_core.types.messages import OWN_DATA, MessageType
 from oneclaw_core.types.text import compact_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from oneclaw_core.types.messages import Attachment, Message
     from oneclaw_core.types.model_requests import ModelRequest
     from oneclaw_core.types.tools import ToolDefinition
@@ -76,30 +74,21 @@ def attachment_tokens(attachment: Attachment) -> int:
     return TOKENS_PER_PAGE * max(1, pages)
 
 
-class ToolSizes:
-    """Estimates tools, each once; one for many turns."""
-
-    def __init__(self) -> None:
-        self._known = IdentityCache(definition_tokens)
-
-    def of(self, definitions: Iterable[ToolDefinition]) -> int:
-        """Estimate some tools as they are declared to a model."""
-        return sum(map(self._known.of, definitions))
-
-
 class Estimator:
     """Estimates the requests of one session, each part once, and learns from what the service counts.
 
     Args:
-        tool_sizes: of tools that were estimated before.
+        tool_tokens: estimates of tools, kept for many turns.
         last_input_tokens: what the service counted for the session's last request; ``None`` if it is not known.
 
     Attributes:
         ratio: tokens that the service counts for each token estimated.
     """
 
-    def __init__(self, tool_sizes: ToolSizes | None = None, last_input_tokens: int | None = None) -> None:
-        self._tool_sizes = tool_sizes or ToolSizes()
+    def __init__(
+        self, tool_tokens: IdentityCache[ToolDefinition, int] | None = None, last_input_tokens: int | None = None
+    ) -> None:
+        self._tool_tokens = tool_tokens or IdentityCache(definition_tokens)
         # By identity, with the message itself so that no other can take over its identity.
         self._known: dict[int, tuple[Message, int]] = {}
         self.ratio = 1.0
@@ -113,8 +102,8 @@ class Estimator:
 
     def raw(self, request: ModelRequest) -> int:
         """Estimate a request from its length alone."""
-        definitions = self._tool_sizes.of(request.tools)
-        return text_tokens(request.system_prompt) + definitions + self._messages(request.messages)
+        definitions = sum(map(self._tool_tokens.of, request.tools))
+        return text_tokens(request.system_prompt) + definitions + sum(map(self._message, request.messages))
 
     def request(self, request: ModelRequest) -> int:
         """Estimate a request as the service would count it."""
@@ -123,11 +112,11 @@ class Estimator:
             self.observe(counted, input_tokens)
         elif input_tokens is not None:
             self.observe_earlier(request, input_tokens)
-        return self._calibrated(self.raw(request))
+        return round(self.raw(request) * self.ratio)
 
     def message(self, message: Message) -> int:
         """Estimate an entry of the history as the service would count it."""
-        return self._calibrated(self._message(message))
+        return round(self._message(message) * self.ratio)
 
     def observe(self, request: ModelRequest, input_tokens: int | None) -> None:
         """Learn from a request that the service has counted."""
@@ -145,12 +134,6 @@ class Estimator:
         answers = [at for at, each in enumerate(request.messages) if each.type is MessageType.ASSISTANT]
         if answers:
             self.observe(replace(request, messages=request.messages[: answers[-1]]), input_tokens)
-
-    def _calibrated(self, tokens: int) -> int:
-        return round(tokens * self.ratio)
-
-    def _messages(self, messages: Sequence[Message]) -> int:
-        return sum(map(self._message, messages))
 
     def _message(self, message: Message) -> int:
         known = self._known.get(id(message))

@@ -5,6 +5,7 @@ The stored history stays whole. What changes is where the part begins that a mod
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -129,10 +130,11 @@ def plan(
     weights = [weigh(message) for message in history]
     # Without the summary, which makes room for a new one.
     fixed = max(0, estimated - sum(weights) - text_tokens(summary or ""))
-    boundary = _boundary(history, weights, _kept_tokens(reason, estimated, fixed, limits), _kept_characters(limits))
-    if boundary == 0:
-        return None
-    if reason is not CompactionReason.REQUESTED and sum(weights[:boundary]) < _least_gain(limits):
+    characters = limits.history_max_characters
+    max_characters = None if characters is None else characters * _KEPT_PERCENT // 100
+    boundary = _boundary(history, weights, _kept_tokens(reason, estimated, fixed, limits), max_characters)
+    least_gain = min(_LEAST_GAIN_TOKENS, (limits.context_window or math.inf) // 16)
+    if boundary == 0 or (reason is not CompactionReason.REQUESTED and sum(weights[:boundary]) < least_gain):
         return None
     return CompactionPlan(tuple(history[:boundary]), tuple(history[boundary:]), summary, reason)
 
@@ -172,18 +174,6 @@ def _kept_tokens(reason: CompactionReason, estimated: int, fixed: int, limits: C
         quarter = estimated * _KEPT_PERCENT // 100
         share = quarter if share is None else min(share, quarter)
     return share
-
-
-def _kept_characters(limits: ContextLimits) -> int | None:
-    if limits.history_max_characters is None:
-        return None
-    return limits.history_max_characters * _KEPT_PERCENT // 100
-
-
-def _least_gain(limits: ContextLimits) -> int:
-    if limits.context_window is None:
-        return _LEAST_GAIN_TOKENS
-    return min(_LEAST_GAIN_TOKENS, limits.context_window // 16)
 
 
 def _boundary(

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import ProviderError, service_reason
 from oneclaw_core.models.attachments import with_files_taken
 from oneclaw_core.models.dispatcher import dispatched_request, undispatched_response
-from oneclaw_core.models.learned import remember
-from oneclaw_core.models.left_out import most_tools_in, shown_parts, without_refused
+from oneclaw_core.models.left_out import most_tools_in, remember, shown_parts, without_refused
 from oneclaw_core.types.model_requests import LoadingRefused, RetryNotice, ToolLoading
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.model_service import model_facts, said_of
@@ -14,7 +14,7 @@ from oneclaw_core.config.settings import read_settings
 from oneclaw_core.errors import NotFoundError, SettingsError, UsageError
 from oneclaw_core.models.attachments import attachment_media_types, check_attachments
 from oneclaw_core.models.fallback import Fallback
-from oneclaw_core.models.learned import left_out_by
+from oneclaw_core.models.left_out import left_out_by
 from oneclaw_core.providers.base import route_of
 from oneclaw_core.providers.model_object import ProviderModel, config_of, is_model_object, object_name
 from oneclaw_core.turn.model import ChosenModel
@@ -38,10 +38,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger("oneclaw.turn")
 
 
+@dataclass(frozen=True, slots=True)
 class ModelChooser:
     """Finds the agent and the model of a turn, by what is asked for, stored and set.
 
-    Args:
+    Attributes:
         agents: the agents.
         environ: providers and settings of the environment.
         known: providers that plugins know.
@@ -50,21 +51,12 @@ class ModelChooser:
         providers: open connections.
     """
 
-    def __init__(
-        self,
-        agents: AgentService,
-        environ: Mapping[str, str],
-        known: KnownProviders,
-        keys: KeyStore,
-        lists: ModelLists,
-        providers: ProviderPool,
-    ) -> None:
-        self._agents = agents
-        self._environ = environ
-        self._known = known
-        self._keys = keys
-        self._lists = lists
-        self._providers = providers
+    agents: AgentService
+    environ: Mapping[str, str]
+    known: KnownProviders
+    keys: KeyStore
+    lists: ModelLists
+    providers: ProviderPool
 
     async def choose(self, setup: TurnSetup, request: TurnRequest) -> tuple[Agent, ChosenModel]:
         """Choose the agent and the model of a turn.
@@ -89,7 +81,7 @@ class ModelChooser:
         name = (kept if given is None else None) or persona.model
         if name is None and outer is not None and (isinstance(outer.model, str) or is_model_object(outer.model)):
             name = outer.model
-        name = name or read_settings(stored, self._environ).model
+        name = name or read_settings(stored, self.environ).model
         if name is None and given is not None:
             raise NotFoundError(
                 f"the session was answered by {given}, a model that its program gave as an object, and no other model "
@@ -129,7 +121,7 @@ class ModelChooser:
         if setup.agent is not None:
             return setup.agent
         if request.agent is not None:
-            return await self._agents.get(request.agent)
+            return await self.agents.get(request.agent)
         # Another version of the program, or a hand, took the agent away and left its sessions; or a program gave it.
         session = setup.session
         _log.warning("there is no agent %r any more; %s goes on", session and session.agent, GENERAL_ASSISTANT.name)
@@ -140,9 +132,9 @@ class ModelChooser:
         """Keep the connection to a model, and to those that are asked if it fails, until the block ends."""
         async with AsyncExitStack() as stack:
             if model.given is None:
-                await stack.enter_async_context(self._providers.acquired(model.provider))
+                await stack.enter_async_context(self.providers.acquired(model.provider))
             if isinstance(model.fallback, Fallback):
-                await stack.enter_async_context(model.fallback)
+                stack.push_async_callback(model.fallback.release)
             yield
 
     @asynccontextmanager
@@ -151,12 +143,12 @@ class ModelChooser:
         chosen = await self._open(name, stored, None, None)
         if hasattr(chosen.provider, "route"):
             raise UsageError(f"{name} stands for other models: name one of them")
-        async with self._providers.acquired(chosen.provider):
+        async with self.providers.acquired(chosen.provider):
             yield ProviderModel(chosen.provider, chosen.info.name, chosen.info)
 
     async def aclose(self) -> None:
         """Close the connections to all models."""
-        await self._providers.aclose()
+        await self.providers.aclose()
 
     async def _first_behind(
         self, asked: ChosenModel, stored: Mapping[str, Any], longest: int | None, files: Sequence[Attachment]
@@ -173,7 +165,7 @@ class ModelChooser:
                 )
             return found
 
-        return await Fallback(asked.full_name, route, open_model, self._providers, stored).first(files)
+        return await Fallback(asked.full_name, route, open_model, self.providers, stored).first(files)
 
     async def _open(
         self, name: str, stored: Mapping[str, Any], reasoning: ReasoningLevel | None, longest: int | None
@@ -183,9 +175,9 @@ class ModelChooser:
         Raises:
             OneClawError: it cannot be asked.
         """
-        config, model_name = Providers(stored, self._environ, self._known).split(name)
-        config = await with_key(config, self._keys)
-        await self._providers.prepare(config)
+        config, model_name = Providers(stored, self.environ, self.known).split(name)
+        config = await with_key(config, self.keys)
+        await self.providers.prepare(config)
         full_name = f"{config.name}/{model_name}"
         said = said_of(stored, full_name)
         learned = stored.get(LEARNED_SETTING + full_name)
@@ -196,9 +188,9 @@ class ModelChooser:
         if learned.get("tool_loading") in set(ToolLoading):  # else by another version
             loading = loading.at_most(ToolLoading(learned["tool_loading"]))
         return ChosenModel(
-            self._providers.get(config),
+            self.providers.get(config),
             config,
-            model_facts(config, model_name, self._lists, stored),
+            model_facts(config, model_name, self.lists, stored),
             loading,
             min(filter(None, (longest, said.max_output_tokens if said else None)), default=None),
             said.prices if said else None,

@@ -6,10 +6,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oneclaw_core.providers.group_loads import loading_calls
 from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
-from oneclaw_core.types.model_requests import ToolLoading
+from oneclaw_core.types.model_requests import ToolLoading, loading_calls
 from oneclaw_core.types.text import compact_json
 from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, ActiveTools, one_line
 from oneclaw_core.types.tools import ToolDefinition

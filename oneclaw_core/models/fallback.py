@@ -14,9 +14,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from oneclaw_core.config.providers import SET_ASIDE_SETTING
-from oneclaw_core.errors import NotFoundError, OneClawError, ProviderError, StoreError
+from oneclaw_core.errors import NotFoundError, OneClawError, ProviderError, StoreError, UnreadableCallError
 from oneclaw_core.models.attachments import attachment_media_types
 from oneclaw_core.providers.route import MAX_COOL_DOWN_SECONDS, FailureKind, failure_kind
+from oneclaw_core.types.events import ModelSwitchedEvent
+from oneclaw_core.types.model_requests import RetryNotice
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -25,8 +27,11 @@ if TYPE_CHECKING:
     from oneclaw_core.providers.route import Route
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.turn.model import ChosenModel
+    from oneclaw_core.turn.state import Answer, Ask
     from oneclaw_core.types.messages import Attachment
-    from oneclaw_core.types.model_requests import RetryNotice
+    from oneclaw_core.types.model_requests import ModelEvent
+    from oneclaw_core.types.steps import Handler
+
 
 # A service that asks for a longer pause before a retry is left for the next model at once.
 _LONGEST_PAUSE_SECONDS = 10
@@ -73,7 +78,7 @@ class Fallback:
         name: of the model that they stand behind.
         route: the models.
         open_model: makes one of them ready to be asked; raises ``OneClawError`` if it cannot be.
-        providers: keeps those that were asked open until the end of this context manager.
+        providers: keeps those that were asked open until :meth:`release`.
         stored: settings from the store.
         now: the time in seconds since 1970.
     """
@@ -100,12 +105,8 @@ class Fallback:
         self._media_types: frozenset[str] = frozenset()
         self._held: list[ChosenModel] = []
 
-    async def __aenter__(self) -> Self:
-        """Begin the turn."""
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        """Let go of the providers that were asked."""
+    async def release(self) -> None:
+        """Let go of the providers that were asked, at the end of the turn."""
         held, self._held = self._held, []
         for each in held:
             await self._providers.release(each.provider)
@@ -219,3 +220,37 @@ class Fallback:
 
 def _listed(faults: Mapping[str, str]) -> str:
     return "; ".join(f"{name}: {fault}" for name, fault in faults.items())
+
+
+async def falls_back(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
+    """Ask the next model behind the one that was asked for, if one fails; the turn stays with it.
+
+    Raises:
+        ProviderError: no other model is to be asked, or a part of the answer was shown.
+    """
+    turn = ask.turn
+    fallback = turn.model.fallback
+    if not isinstance(fallback, Fallback):
+        return await run(ask)
+
+    def show(event: ModelEvent) -> Awaitable[None] | None:
+        if isinstance(event, RetryNotice) and event.error is not None and fallback.gives_up(event):
+            raise event.error
+        return ask.show(event)
+
+    while True:
+        try:
+            answer = await run(replace(ask, show=show))
+        except ProviderError as error:
+            if ask.purpose == "answer" and isinstance(error, UnreadableCallError):
+                raise
+            failed = turn.model
+            try:
+                turn.model = await fallback.after(error, failed, turn.store, is_final=error.is_final)
+            except ProviderError as final:
+                final.is_final = True  # also for the request that this one, such as for a summary, is made for
+                raise
+            await turn.emit(ModelSwitchedEvent(turn.model.full_name, failed.full_name, str(error)))
+            continue
+        fallback.answered(turn.model.full_name)
+        return answer

@@ -1,4 +1,4 @@
-"""Parts that are left out of a request because its service refused them. No I/O.
+"""Parts that are left out of a request because its service refused them, and are remembered for later turns.
 
 A part is named by a text, so that it can be stored with what else was learned about a model:
 
@@ -16,10 +16,12 @@ A part is named by a text, so that it can be stored with what else was learned a
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from oneclaw_core.config.providers import LEARNED_SETTING
 from oneclaw_core.types.messages import Message, MessageType
 from oneclaw_core.types.text import compact_json
 from oneclaw_core.types.tool_groups import ActiveTools
@@ -27,8 +29,10 @@ from oneclaw_core.types.tool_groups import ActiveTools
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from oneclaw_core.turn.state import TurnState
     from oneclaw_core.types.messages import Attachment
-    from oneclaw_core.types.model_requests import ModelRequest
+    from oneclaw_core.types.model_requests import LoadingRefused, ModelRequest
+
 
 EFFORT = "effort:"
 FILE = "file:"
@@ -44,6 +48,10 @@ TOOLS = "tools"
 OUTPUT = "output"
 LIMIT_NAMES = (MAX_TOKENS, MAX_COMPLETION_TOKENS)
 _DIGEST_BYTES = 12
+# How many parts are remembered for a model: the newest.
+_MOST_REMEMBERED = 200
+
+_log = logging.getLogger("oneclaw.turn")
 
 
 def most_tools_in(left_out: Iterable[str]) -> int | None:
@@ -175,3 +183,28 @@ def _taken(files: Iterable[Attachment], left_out: Mapping[str, str], notes: list
             yield file
         else:
             notes.append(f"[{file.name} ({file.media_type}) is not sent: the model service refused it: {reason}]")
+
+
+def left_out_by(learned: Mapping[str, Any]) -> dict[str, str]:
+    """Return the parts of requests that a service has refused, each with its reason."""
+    found = learned.get("left_out")
+    return {str(part): str(reason) for part, reason in found.items()} if isinstance(found, dict) else {}
+
+
+async def remember(turn: TurnState, refused: LoadingRefused | None, left_out: Mapping[str, str]) -> None:
+    """Have the model asked in the way that it takes in later turns too; the user can have another tried again."""
+    name, base_url = turn.model.full_name, turn.model.config.base_url
+    if refused is not None:
+        _log.info("%s is told loaded tool groups the %s way: %s", name, refused.instead, refused.reason)
+
+    def with_refusals(learned: Any) -> dict[str, Any]:
+        is_of_server = isinstance(learned, dict) and learned.get("base_url") == base_url
+        known: dict[str, Any] = {**learned} if is_of_server else {"base_url": base_url}
+        if refused is not None:
+            known["tool_loading"] = str(refused.instead)
+        if left_out:
+            parts = {**left_out_by(known), **left_out}
+            known["left_out"] = dict(list(parts.items())[-_MOST_REMEMBERED:])
+        return known
+
+    await turn.store.change_setting(LEARNED_SETTING + name, with_refusals)

@@ -35,7 +35,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.providers.base import KEY_HEADERS as KEY_HEADERS
     from oneclaw_core.providers.base import TEXT_CALLS_REMEDY as TEXT_CALLS_REMEDY
     from oneclaw_core.providers.base import WireRequest as WireRequest
-    from oneclaw_core.providers.group_loads import loading_calls as loading_calls
     from oneclaw_core.providers.route import FailureKind as FailureKind
     from oneclaw_core.providers.route import Route as Route
     from oneclaw_core.types.identity_cache import IdentityCache as IdentityCache
@@ -44,6 +43,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.types.model_requests import TextWithdrawn as TextWithdrawn
     from oneclaw_core.types.model_requests import ToolLoading as ToolLoading
     from oneclaw_core.types.model_requests import UsageSoFar as UsageSoFar
+    from oneclaw_core.types.model_requests import loading_calls as loading_calls
     from oneclaw_core.types.text import compact_json as compact_json
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, "oneclaw_http_providers")

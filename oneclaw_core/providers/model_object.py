@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Protocol, Self, TypeGuard
 
 from oneclaw_core.providers.base import ProviderConfig
+from oneclaw_core.types.model_requests import ModelInfo
 
 if TYPE_CHECKING:
     from oneclaw_core.providers.base import Provider
-    from oneclaw_core.types.model_requests import ModelInfo
 
 # Before the full name of a model object, where a session keeps what answered it. No provider has such a name.
 _OBJECT_MARK = "object:"
@@ -48,6 +48,29 @@ class ProviderModel:
     provider: Provider
     name: str
     info: ModelInfo | None = None
+
+
+class OwnModel:
+    """A model object that is its own provider: it answers by :meth:`~oneclaw_core.providers.Provider.stream`.
+
+    Attributes:
+        name: of the model.
+    """
+
+    attachment_media_types = ("image/", "audio/", "application/pdf")
+    name: str
+
+    @property
+    def provider(self) -> Self:
+        """The model itself, which is asked."""
+        return self
+
+    async def list_models(self) -> list[ModelInfo]:
+        """Return the one model there is."""
+        return [ModelInfo(name=self.name)]
+
+    async def aclose(self) -> None:
+        """Close nothing: nothing stays open."""
 
 
 def is_model_object(value: object) -> TypeGuard[ModelObject]:

@@ -28,10 +28,6 @@ class _OpenProvider:
     users: int = 0
 
 
-def _unknown_type(type_name: str, known: Iterable[str]) -> str:
-    return f"no plugin brings the provider type {type_name!r}; there are: {', '.join(known) or 'none'}"
-
-
 class ProviderPool:
     """Connects to a service when it is first needed, and again when its configuration has changed.
 
@@ -43,7 +39,7 @@ class ProviderPool:
     def __init__(
         self,
         types: Mapping[str, Callable[[ProviderConfig], Provider]],
-        missing: Callable[[str, Iterable[str]], str] = _unknown_type,
+        missing: Callable[[str, Iterable[str]], str],
     ) -> None:
         self._types = types
         self._missing = missing

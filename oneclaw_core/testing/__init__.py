@@ -11,10 +11,10 @@ from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
     from oneclaw_core.cassettes.cassette import Cassette as Cassette
+    from oneclaw_core.cassettes.cassette import CassetteError as CassetteError
     from oneclaw_core.cassettes.cassette import CassetteMissError as CassetteMissError
-    from oneclaw_core.cassettes.cassette_file import CassetteError as CassetteError
-    from oneclaw_core.cassettes.cassette_file import RecordedAnswer as RecordedAnswer
-    from oneclaw_core.testing.function_model import FunctionModel as FunctionModel
+    from oneclaw_core.cassettes.cassette import RecordedAnswer as RecordedAnswer
+    from oneclaw_core.testing.scripted import FunctionModel as FunctionModel
     from oneclaw_core.testing.scripted import ScriptedModel as ScriptedModel
     from oneclaw_core.testing.scripted import ScriptedUser as ScriptedUser
 

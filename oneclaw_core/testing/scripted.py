@@ -1,9 +1,10 @@
-"""A model and a user that answer as the test says."""
+"""A model and a user that answer as the test says, and a model whose answers a function makes."""
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,9 @@ from oneclaw_core.errors import NobodyToAskError, PermissionDeniedError, Provide
 from oneclaw_core.hookspecs import hookimpl
 from oneclaw_core.permissions.requests import PermissionAnswer
 from oneclaw_core.providers.base import ProviderConfig
+from oneclaw_core.providers.model_object import OwnModel
 from oneclaw_core.types.messages import TokenUsage, ToolCall
-from oneclaw_core.types.model_requests import ModelInfo, ModelRequest, ModelResponse, TextDelta
+from oneclaw_core.types.model_requests import ModelRequest, ModelResponse, TextDelta
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -135,7 +137,7 @@ class ScriptedAnswer:
         return ModelResponse(text=self.text, tool_calls=calls)
 
 
-class ScriptedModel:
+class ScriptedModel(OwnModel):
     """A script of answers, each for one request; every method adds to it and returns the model.
 
     A turn takes it as its model: ``claw.send_message("Greet Ada", model=ScriptedModel().says("Hello Ada"))``.
@@ -149,21 +151,14 @@ class ScriptedModel:
         faults: what went against the script; a test with any fails.
     """
 
+    config = ProviderConfig(name=PROVIDER, type=PROVIDER, is_local=True)
+    name = MODEL.partition("/")[2]
+
     def __init__(self) -> None:
         self.requests: list[ModelRequest] = []
         self.faults: list[str] = []
         self._script: list[ScriptedAnswer] = []
         self._used = 0
-
-    @property
-    def name(self) -> str:
-        """The name of the model, where a turn is given the script itself as its model."""
-        return MODEL.partition("/")[2]
-
-    @property
-    def provider(self) -> ScriptedProvider:
-        """The script behind the interface of a model service."""
-        return ScriptedProvider(self)
 
     @property
     def has_script(self) -> bool:
@@ -235,33 +230,14 @@ class ScriptedModel:
         self._used += 1
         return counted(self._script[self._used - 1].response(request, number), request)
 
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Answer a request from the script."""
+        for event in streamed(self.answer(request)):
+            yield event
+
     def _add(self, answer: ScriptedAnswer) -> ScriptedModel:
         self._script.append(answer)
         return self
-
-
-class ScriptedProvider:
-    """A scripted model behind the interface of a model service."""
-
-    attachment_media_types = ("image/", "audio/", "application/pdf")
-    loads_natively = False
-
-    config = ProviderConfig(name=PROVIDER, type=PROVIDER, is_local=True)
-
-    def __init__(self, model: ScriptedModel) -> None:
-        self._model = model
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Answer a request from the script."""
-        for event in streamed(self._model.answer(request)):
-            yield event
-
-    async def list_models(self) -> list[ModelInfo]:
-        """The one model there is."""
-        return [ModelInfo(name=MODEL.partition("/")[2])]
-
-    async def aclose(self) -> None:
-        """Nothing is open."""
 
 
 class ScriptedModelPlugin:
@@ -273,11 +249,7 @@ class ScriptedModelPlugin:
     @hookimpl
     def register_providers(self, register: ProviderRegistrar) -> None:
         """Register the provider type."""
-
-        def make(config: ProviderConfig) -> ScriptedProvider:
-            return ScriptedProvider(self._model)
-
-        register(PROVIDER, make)
+        register(PROVIDER, lambda config: self._model)
 
 
 def _call(name: str, arguments: Mapping[str, Any] | str | None, named: Mapping[str, Any]) -> tuple[str, str]:
@@ -308,3 +280,40 @@ def _usage(request: ModelRequest, response: ModelResponse) -> TokenUsage:
     return TokenUsage(
         input_tokens=-(-sent // _CHARACTERS_PER_TOKEN), output_tokens=-(-written // _CHARACTERS_PER_TOKEN)
     )
+
+
+AnswerFunction = Callable[[ModelRequest], "str | ModelResponse | Awaitable[str | ModelResponse]"]
+"""Answers a request, with a text or a ``ModelResponse``; may be async, and may raise."""
+
+
+class FunctionModel(OwnModel):
+    """A model that a function answers for. A turn takes it as its model, in a program that opens ``OneClaw`` itself.
+
+    ::
+
+        model = FunctionModel(lambda request: f"You said: {request.messages[-1].content}")
+        claw.send_message("Hello", model=model)
+
+    Args:
+        function: makes the answer to a request. What it raises is raised to the turn, such as a ``ProviderError``.
+        name: of the model, in events and usage after ``function/``.
+
+    Attributes:
+        requests: everything that the model was sent, in order.
+    """
+
+    config = ProviderConfig(name="function", type="function", is_local=True)
+
+    def __init__(self, function: AnswerFunction, *, name: str = "model") -> None:
+        self.requests: list[ModelRequest] = []
+        self.name = name
+        self._function = function
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Answer a request by the function."""
+        self.requests.append(request)
+        made = self._function(request)
+        answer = await made if inspect.isawaitable(made) else made
+        response = ModelResponse(text=answer) if isinstance(answer, str) else answer
+        for event in streamed(counted(response, request)):
+            yield event

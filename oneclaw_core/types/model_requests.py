@@ -7,14 +7,15 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import ProviderError, UsageError
-from oneclaw_core.types.messages import Message, StopReason, TokenUsage, ToolCall
+from oneclaw_core.types.messages import Message, MessageType, StopReason, TokenUsage, ToolCall, ToolCallStatus
+from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, requested_group
 from oneclaw_core.types.tools import NAME_PATTERN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from oneclaw_core.types.agents import ReasoningLevel
-    from oneclaw_core.types.tool_groups import ActiveTools
+    from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
 
 OutputMode = Literal["native", "tool", "prompted"]
 OUTPUT_MODES = ("auto", "native", "tool", "prompted")
@@ -294,3 +295,29 @@ class ModelInfo:
     input_media_types: tuple[str, ...] | None = None
     models: tuple[str, ...] = ()
     output_modes: frozenset[str] | None = None
+
+
+def loading_calls(request: ModelRequest) -> dict[str | None, list[LoadedGroup]]:
+    """Find the call that first loaded each active group.
+
+    Args:
+        request: with its messages and active tools.
+
+    Returns:
+        The groups by the id of that call; under ``None`` those whose call is not among the messages, because the
+        history has been cut, in the order of loading. A call that loaded nothing new is not named.
+    """
+    missing = {group.name: group for group in request.tools.groups}
+    found: dict[str | None, list[LoadedGroup]] = {}
+    for message in request.messages:
+        if (
+            message.type is MessageType.TOOL_CALL
+            and message.tool_name == LOAD_TOOL_GROUP
+            and message.tool_status is ToolCallStatus.SUCCESS
+        ):
+            group = missing.pop(requested_group(message.tool_input) or "", None)
+            if group is not None:
+                found.setdefault(message.tool_call_id, []).append(group)
+    if missing:
+        found[None] = list(missing.values())
+    return found

@@ -606,8 +606,8 @@ def test_a_provider_that_is_set_anew_still_ends_the_answer_it_has_begun(tmp_path
 def test_an_answer_is_kept_if_the_user_leaves_while_its_cost_is_worked_out(tmp_path, monkeypatch):
     wire = FORMATS[0]
     go_on = threading.Event()
-    monkeypatch.setattr("oneclaw_core.spending.costs.load_prices", go_on.wait)
-    monkeypatch.setattr("oneclaw_core.spending.costs.needs_prices", lambda *_: True)
+    monkeypatch.setattr("oneclaw_core.models.spending.load_prices", go_on.wait)
+    monkeypatch.setattr("oneclaw_core.models.spending.needs_prices", lambda *_: True)
 
     async def leave(environ):
         async with OneClaw.open(tmp_path, environ=environ, start_directory=EXAMPLES) as claw:

@@ -1,14 +1,17 @@
 """The pool of providers: opened when needed, closed when released."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
 from oneclaw_core import NotFoundError
 from oneclaw_core.providers import ProviderConfig, pool
 from oneclaw_core.providers.pool import ProviderPool
+from oneclaw_core.shipped.missing import missing_type
 
 pytestmark = pytest.mark.every_python
+MISSING = partial(missing_type, absent={})
 
 
 class Service:
@@ -32,7 +35,7 @@ def closed():
 
 @pytest.fixture
 def providers(closed):
-    return ProviderPool({"plain": lambda config: Service(config, closed)})
+    return ProviderPool({"plain": lambda config: Service(config, closed)}, MISSING)
 
 
 def test_a_provider_is_made_once_and_anew_when_its_configuration_changes(providers):
@@ -90,7 +93,8 @@ def test_one_that_cannot_be_closed_keeps_no_other_open(closed, caplog, fault):
             {
                 "plain": lambda config: Service(config, closed),
                 "broken": lambda config: Service(config, closed, fault),
-            }
+            },
+            MISSING,
         )
         providers.get(config("a", "first", "broken"))
         providers.get(config("b", "second"))

@@ -6,8 +6,7 @@ import json
 import pytest
 
 from oneclaw_core import OneClaw, OneClawError, ToolCall, ToolContext, UsageError, remember_secret, tool
-from oneclaw_core.cassettes.cassette_file import write_cassette
-from oneclaw_core.cassettes.stored_session import entries_of_session
+from oneclaw_core.cassettes.cassette import entries_of_session, write_cassette
 from oneclaw_core.providers import ModelResponse, ProviderModel
 from oneclaw_core.testing import (
     Cassette,

@@ -93,15 +93,13 @@ def test_providers_that_were_asked_are_let_go_with_the_turn():
     chain = Chain("a", "b", "c")
 
     async def turn():
-        async with chain.fallback as entered:
-            assert entered is chain.fallback
-            first = await entered.first()
-            second = await entered.after(AWAY, first, chain.store, is_final=False)
-            await entered.after(AWAY, second, chain.store, is_final=False)
-            assert chain.pool.released == []
+        first = await chain.fallback.first()
+        second = await chain.fallback.after(AWAY, first, chain.store, is_final=False)
+        await chain.fallback.after(AWAY, second, chain.store, is_final=False)
+        assert chain.pool.released == []
+        await chain.fallback.release()
         assert chain.pool.released == ["b", "c"]
-        async with entered:
-            pass
+        await chain.fallback.release()
 
     asyncio.run(turn())
     assert chain.pool.released == ["b", "c"]

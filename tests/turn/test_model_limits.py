@@ -8,8 +8,8 @@ import pytest
 
 from oneclaw_core import ToolCall
 from oneclaw_core.compaction.plan import ContextLimits
+from oneclaw_core.models.recovery import empty_answer
 from oneclaw_core.providers import ModelInfo, ModelResponse
-from oneclaw_core.recovery.unusable_answers import empty_answer
 from oneclaw_core.turn.call_records import cut_calls
 from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.turn.progress import CUT_OFF

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from oneclaw_core.compaction.compacting import Compactor
-from oneclaw_core.spending.costs import Costs
+from oneclaw_core.models.spending import Costs
 from oneclaw_core.turn.steps import streamed
 from oneclaw_core.wiring import model_steps
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 from stage import ScriptedModel, says, streams
 
+import oneclaw_core.models.spending as costs_module
 from oneclaw_core import Message, MessageType, ModelSwitchedEvent, TokenUsage, ToolCall, ToolDefinition, UsageEvent
 from oneclaw_core.compaction.compacting import Compactor
 from oneclaw_core.config.prices import ModelPrices
@@ -23,12 +24,10 @@ from oneclaw_core.errors import (
 )
 from oneclaw_core.models.attachments import attachment_media_types
 from oneclaw_core.models.fallback import Fallback
-from oneclaw_core.models.learned import left_out_by
+from oneclaw_core.models.left_out import left_out_by
+from oneclaw_core.models.spending import CachePrefixes, Costs
 from oneclaw_core.prompts.new_tools import new_tools_told
 from oneclaw_core.providers import ModelInfo, ModelRequest, ModelResponse, ProviderConfig, TextDelta
-from oneclaw_core.spending import costs
-from oneclaw_core.spending.costs import Costs
-from oneclaw_core.spending.prefixes import CachePrefixes
 from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.turn.state import Ask, SessionState, TurnState
 from oneclaw_core.turn.steps import built, streamed, usage_event
@@ -449,15 +448,15 @@ def test_an_answer_is_not_lost_for_want_of_its_price(monkeypatch, caplog):
     def fails(*arguments):
         raise RuntimeError("no prices")
 
-    monkeypatch.setattr(costs, "cost_of", fails)
+    monkeypatch.setattr(costs_module, "cost_of", fails)
     assert noted(Calls()).cost is None
     assert "the price of local/llama cannot be found" in caplog.text
 
 
 def test_prices_are_read_while_the_model_thinks(monkeypatch):
     loaded = []
-    monkeypatch.setattr(costs, "load_prices", lambda: loaded.append(1))
-    monkeypatch.setattr(costs, "needs_prices", lambda config, prices: not loaded and prices is None)
+    monkeypatch.setattr(costs_module, "load_prices", lambda: loaded.append(1))
+    monkeypatch.setattr(costs_module, "needs_prices", lambda config, prices: not loaded and prices is None)
     calls = Calls()
     noted(calls)
     assert loaded == [1]

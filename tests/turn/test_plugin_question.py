@@ -13,11 +13,11 @@ from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.config.prices import ModelPrices
 from oneclaw_core.errors import ProviderError, SpendingLimitError, TurnDeadlineError
 from oneclaw_core.models.chooser import ModelChooser
+from oneclaw_core.models.spending import Costs
 from oneclaw_core.providers import ModelInfo, ProviderConfig
 from oneclaw_core.services.outside import answer_plugin
 from oneclaw_core.sessions.sqlite_backend import SqliteBackend
 from oneclaw_core.sessions.store import Store
-from oneclaw_core.spending.costs import Costs
 from oneclaw_core.turn.model import ChosenModel
 from oneclaw_core.turn.steps import streamed
 from oneclaw_core.turn.turn_request import TurnRequest

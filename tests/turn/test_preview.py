@@ -7,7 +7,7 @@ from histories import assistant, user
 
 from oneclaw_core import NotFoundError, UsageError, hookimpl, tool
 from oneclaw_core.previews.preview import SessionStatus
-from oneclaw_core.testing.scripted import ScriptedProvider
+from oneclaw_core.testing.scripted import ScriptedModel
 from oneclaw_core.types.model_requests import ToolLoading
 
 MODEL = "scripted/model"
@@ -48,7 +48,7 @@ def previewed(home, **options):
     ],
 )
 def test_loaded_groups_are_shown_as_the_model_is_told_them(home, monkeypatch, wanted, is_native, shown, names):
-    monkeypatch.setattr(ScriptedProvider, "loads_natively", is_native, raising=False)
+    monkeypatch.setattr(ScriptedModel, "loads_natively", is_native, raising=False)
     home.model.calls("load_tool_group", group_name="sheep").then("Loaded.")
     home.send("Load it", session="s")
     if wanted:
@@ -61,7 +61,7 @@ def test_loaded_groups_are_shown_as_the_model_is_told_them(home, monkeypatch, wa
 
 
 def test_a_provider_writes_the_request_if_that_is_asked_for(home, monkeypatch):
-    monkeypatch.setattr(ScriptedProvider, "wire_request", lambda self, request: request.model, raising=False)
+    monkeypatch.setattr(ScriptedModel, "wire_request", lambda self, request: request.model, raising=False)
     assert previewed(home, model=MODEL, is_wired=True).wire == "model"
     assert previewed(home, model=MODEL).wire is None
 

@@ -6,7 +6,7 @@ import weakref
 from dataclasses import replace
 from typing import Any
 
-from oneclaw_core.spending.prefixes import CachePrefixes
+from oneclaw_core.models.spending import CachePrefixes
 from oneclaw_core.types.messages import Message, MessageType
 from oneclaw_core.types.model_requests import ModelRequest
 from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup

@@ -13,13 +13,14 @@ from oneclaw_openai.chat_wire import RequestEncoder
 
 from oneclaw_core import Attachment, Message, MessageType, ToolCall, ToolCallStatus
 from oneclaw_core.compaction.estimate import Estimator, text_tokens
-from oneclaw_core.compaction.explained import EXPLANATION_INSTRUCTIONS, explanation_request
 from oneclaw_core.compaction.summary import (
+    EXPLANATION_INSTRUCTIONS,
     INSTRUCTIONS,
     QUESTION,
     SUMMARY_MAX_CHARACTERS,
     SUMMARY_MAX_OUTPUT_TOKENS,
     continued_summary_request,
+    explanation_request,
     summary_request,
     summary_text,
     transcript,

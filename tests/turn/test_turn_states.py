@@ -190,8 +190,8 @@ def test_what_was_read_of_an_answer_is_stored_as_incomplete(stage):
 
 
 def test_a_whole_answer_that_is_cancelled_before_it_is_stored_is_paid_for(stage, monkeypatch):
-    monkeypatch.setattr("oneclaw_core.spending.costs.needs_prices", lambda config, prices: True)
-    monkeypatch.setattr("oneclaw_core.spending.costs.load_prices", lambda: time.sleep(0.2))
+    monkeypatch.setattr("oneclaw_core.models.spending.needs_prices", lambda config, prices: True)
+    monkeypatch.setattr("oneclaw_core.models.spending.load_prices", lambda: time.sleep(0.2))
 
     async def run():
         async with stage.session():

@@ -23,7 +23,7 @@ from oneclaw_core import (
 from oneclaw_core.config.providers import PROVIDER_SETTING
 from oneclaw_core.contract.arguments import ExpandedMessage
 from oneclaw_core.sessions import BackgroundWork
-from oneclaw_core.testing.scripted import ScriptedProvider
+from oneclaw_core.testing.scripted import ScriptedModel
 from oneclaw_core.types.provenance import Mark, MarkKind
 from oneclaw_core.types.tools import ToolSelection
 
@@ -400,7 +400,7 @@ def test_the_nearest_choice_of_a_model_counts(home):
 
 
 def test_what_was_learned_of_a_server_is_used_for_the_same_server(home, monkeypatch):
-    monkeypatch.setattr(ScriptedProvider, "loads_natively", True, raising=False)
+    monkeypatch.setattr(ScriptedModel, "loads_natively", True, raising=False)
 
     async def learned(document):
         await home.app.store.set_setting("learned:scripted/model", document)
@@ -548,7 +548,7 @@ def test_the_window_of_a_server_is_asked_for_before_each_turn(home, monkeypatch)
         assert model == "model"
         return 4_096
 
-    monkeypatch.setattr(ScriptedProvider, "find_context_window", find_context_window, raising=False)
+    monkeypatch.setattr(ScriptedModel, "find_context_window", find_context_window, raising=False)
     home.model.says("One.").says("They count.").says("Two.")
     home.send("Count: " + "one " * 3_500, session="s")
     events = home.send("Go on.", session="s").events

@@ -3,7 +3,7 @@
 Services word the same error in their own ways and languages, and few of them use the status codes and types alike. So
 numbers and fields count first: a request that is longer than what is allowed is too long, whatever it is called. Words
 count where there are no numbers. What nothing here explains is found out by the turn, see
-:mod:`oneclaw_core.recovery.healing`.
+:mod:`oneclaw_core.models.recovery`.
 """
 
 from __future__ import annotations

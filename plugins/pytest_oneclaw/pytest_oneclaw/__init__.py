@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from oneclaw_core.testing.function_model import FunctionModel as FunctionModel
+    from oneclaw_core.testing.scripted import FunctionModel as FunctionModel
     from oneclaw_core.testing.scripted import ScriptedModel as ScriptedModel
     from oneclaw_core.testing.scripted import ScriptedUser as ScriptedUser
     from pytest_oneclaw.assertions import CalledTool as CalledTool

@@ -19,7 +19,7 @@ from oneclaw_scheduled_tasks.worker import Worker, WorkerOptions
 
 from oneclaw_core import hookimpl, tool
 from oneclaw_core.providers import TextDelta
-from oneclaw_core.testing.scripted import ScriptedProvider
+from oneclaw_core.testing.scripted import ScriptedModel
 
 pytestmark = pytest.mark.one_python
 
@@ -129,7 +129,7 @@ def test_a_stop_takes_effect_in_the_middle(oneclaw_factory, monkeypatch, tmp_pat
             yield TextDelta("The beginning of")
             await plugin.held.forever()
 
-        monkeypatch.setattr(ScriptedProvider, "stream", stream)
+        monkeypatch.setattr(ScriptedModel, "stream", stream)
     run, messages = asyncio.run(stopped_in_the_middle(under, plugin, plugin.held, by))
 
     assert run.status is RunStatus.STOPPED

@@ -1,18 +1,27 @@
-"""Keep the requests of a turn within its budget, and count what every attempt used."""
+"""Keep the requests of a turn within its budget, and count what every attempt used.
+
+What an answer used is stored with its cost, and with a fingerprint of what its request began with, so that one can say
+later which part ended a prompt cache.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
 from oneclaw_core.compaction.estimate import Estimator, text_tokens
+from oneclaw_core.config.prices import cost_of, load_prices, needs_prices
 from oneclaw_core.errors import SpendingLimitError, StoreError
 from oneclaw_core.models.adapted import loading_of
-from oneclaw_core.spending.prefixes import CachePrefixes
+from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
 from oneclaw_core.turn.steps import usage_event
 from oneclaw_core.types.budget import Spending, start_of_day
+from oneclaw_core.types.identity_cache import IdentityCache
 from oneclaw_core.types.messages import TokenUsage
 from oneclaw_core.types.model_requests import (
     ArgumentsDelta,
@@ -26,15 +35,94 @@ from oneclaw_core.types.model_requests import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Iterable, Sequence
 
-    from oneclaw_core.spending.costs import Costs
     from oneclaw_core.turn.model import ChosenModel
     from oneclaw_core.turn.state import Answer, Ask, TurnState
+    from oneclaw_core.types.messages import Message
     from oneclaw_core.types.model_requests import ModelEvent, ModelRequest
     from oneclaw_core.types.steps import Handler, Step
+    from oneclaw_core.types.tools import ToolDefinition
+
+
+_HASH_BYTES = 8
 
 _log = logging.getLogger("oneclaw.turn")
+
+
+class Costs:
+    """Finds out what requests cost; one for a home."""
+
+    def __init__(self) -> None:
+        self._reading: asyncio.Task[None] | None = None
+
+    def begin_to_read(self, model: ChosenModel) -> None:
+        """Read the known prices if the model needs them: their import takes longer than a turn, so it runs beside."""
+        if (self._reading is None or self._reading.done()) and needs_prices(model.config, model.prices):
+            self._reading = asyncio.create_task(asyncio.to_thread(load_prices))
+
+    async def note(self, turn: TurnState, usage: TokenUsage) -> UsageRecord:
+        """Take what a request used from the budget of a turn, and return a record of it.
+
+        Args:
+            turn: that asked.
+            usage: as the service counted it.
+        """
+        model = turn.model
+        try:
+            if self._reading is not None and not self._reading.done():
+                await asyncio.shield(self._reading)  # the waiting may be cancelled, and begun again
+            cost = cost_of(model.config, model.info.name, usage, model.prices)
+        except Exception:  # noqa: BLE001  # an answer that is paid for is not lost for want of its price
+            _log.exception("the price of %s cannot be found", model.full_name)
+            cost = None
+        turn.budget.add(usage, cost)
+        if cost is None and (warning := turn.budget.warning(model.full_name)) is not None:
+            _log.warning("%s", warning)
+        return UsageRecord(model.config.name, model.info.name, usage, cost)
+
+
+class CachePrefixes:
+    """Makes fingerprints of requests; one for many turns, since it remembers those of tools."""
+
+    def __init__(self) -> None:
+        self._tools = IdentityCache(_of_tool)
+
+    def of(self, request: ModelRequest, *, are_groups_at_front: bool) -> PrefixFingerprint:
+        """Make the fingerprint of a request.
+
+        Args:
+            request: everything a model is sent.
+            are_groups_at_front: True if the tools of loaded groups stand with the core tools, before the messages,
+                so that loading a group changes what the request begins with.
+        """
+        groups = request.tools.groups if are_groups_at_front else ()
+        tools = chain(request.tools.core, *(group.tools for group in groups), request.tools.of_turn)
+        return PrefixFingerprint(
+            tools=_hash(map(self._tools.of, tools)),
+            system_prompt=_hash([request.system_prompt.encode(errors="replace")]),
+            history=_of_history(request.messages),
+        )
+
+
+def _of_tool(tool: ToolDefinition) -> bytes:
+    text = json.dumps([tool.name, tool.description, tool.parameters], default=str)
+    return blake2b(text.encode(), digest_size=_HASH_BYTES).digest()
+
+
+def _of_history(messages: Sequence[Message]) -> str:
+    """Say where the messages begin: what is stored never changes, and what is not stored is a summary."""
+    unstored = [each.content for each in takewhile(lambda each: each.sequence is None, messages)]
+    first = messages[len(unstored)].sequence if len(unstored) < len(messages) else None
+    return f"{first}:{_hash(text.encode(errors='replace') for text in unstored)}" if unstored else str(first)
+
+
+def _hash(parts: Iterable[bytes]) -> str:
+    digest = blake2b(digest_size=_HASH_BYTES)
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def spending(costs: Costs) -> Step[Ask, Answer]:

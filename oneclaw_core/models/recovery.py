@@ -1,4 +1,4 @@
-"""Heal a session that a model service refuses: find the message that it refuses, and leave that out from then on.
+"""Go on after an answer that is refused, breaks off, or cannot be used.
 
 A service that refuses a request for a reason that no rule explains would refuse every later request of the session too.
 What can be left out of a request without loss is left out before, see :mod:`oneclaw_core.models.left_out`. Then
@@ -15,20 +15,30 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.compaction.estimate import message_tokens
 from oneclaw_core.compaction.plan import CompactionReason, ContextLimits
-from oneclaw_core.errors import ProviderError, ProviderRequestError, UnfinishedAnswerError, reworded, service_reason
+from oneclaw_core.errors import (
+    ProviderError,
+    ProviderRequestError,
+    SessionBusyError,
+    UnfinishedAnswerError,
+    UnreadableCallError,
+    reworded,
+    service_reason,
+)
 from oneclaw_core.turn.request import left_out, not_sent_note
 from oneclaw_core.turn.state import Ask, show_nothing
 from oneclaw_core.turn.steps import record_unstored
 from oneclaw_core.types.events import RetryEvent
-from oneclaw_core.types.messages import OWN_DATA, Message, MessageType
+from oneclaw_core.types.messages import OWN_DATA, Message, MessageType, StopReason
+from oneclaw_core.types.model_requests import TextDelta, TextWithdrawn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
 
     from oneclaw_core.compaction.compacting import Compactor
     from oneclaw_core.turn.state import Answer, TurnState
-    from oneclaw_core.types.model_requests import ModelRequest
+    from oneclaw_core.types.model_requests import ModelEvent, ModelRequest, ModelResponse
     from oneclaw_core.types.steps import Handler, Step
+
 
 # A shorter history is not the reason of a refusal that does not say so.
 _LONG_TOKENS = 4_000
@@ -178,3 +188,94 @@ def with_mark_named(error: ProviderError) -> ProviderError:
     return reworded(
         error, f"{error}. Your message stays in the session, marked as not sent: later messages go without it"
     )
+
+
+# In a row; a model that stumbles more often does so again and again.
+MOST_ATTEMPTS = 2
+_KEPT_CHARACTERS = 2_000
+_TOLD = (
+    "[This message comes from the program, not from the user.] Your last tool call could not be read, and nothing was "
+    "run. Call the tool again: in the tool call format of this API, with its exact name, and with arguments that are "
+    "one valid JSON object. If the call is very long, split the work into smaller calls."
+)
+
+
+def told_again(error: UnreadableCallError) -> tuple[Message, Message]:
+    """Return what tells the model what became of its call; the history does not get it.
+
+    The roles of the messages alternate as in any other.
+    """
+    written = error.written[:_KEPT_CHARACTERS].strip() or "[a tool call that could not be read]"
+    return Message(type=MessageType.ASSISTANT, content=written), Message(type=MessageType.USER, content=_TOLD)
+
+
+async def not_empty(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
+    """Ask each model once more after an empty answer, and twice after an unreadable call; neither is stored.
+
+    Raises:
+        ProviderError: the model answers with nothing, or with calls that cannot be read.
+    """
+    turn, unreadable, asked_again = ask.turn, 0, set[str]()
+    while ask.purpose == "answer":
+        try:
+            answer = await run(ask)
+        except UnreadableCallError as error:
+            unreadable += 1
+            if unreadable > MOST_ATTEMPTS:
+                raise
+            ask = replace(ask, added=told_again(error))
+            await turn.emit(RetryEvent(str(error), 0))
+            continue
+        response, model = answer.response, turn.model.full_name
+        if response.tool_calls or response.cut_calls or response.text.strip():
+            return answer
+        await record_unstored(turn, answer)
+        fault = empty_answer(model, response)
+        if response.stop_reason in (StopReason.CONTENT_FILTER, StopReason.REFUSAL):
+            raise await without_newest(turn, fault)
+        if model in asked_again:
+            raise fault
+        asked_again.add(model)
+        await turn.emit(RetryEvent(str(fault), 0))
+    return await run(ask)
+
+
+def empty_answer(model: str, response: ModelResponse) -> ProviderError:
+    """Return the error for an answer without text and calls, which names the model and the reason."""
+    quoted = shlex.quote(model)
+    hints = {
+        StopReason.LENGTH_LIMIT: (
+            "it spent all tokens before it said anything: let it think less with: oneclaw models set "
+            f"{quoted} reasoning low, or allow more with: oneclaw models set {quoted} max_output_tokens NUMBER"
+        ),
+        StopReason.CONTENT_FILTER: "say it differently, or start a new session",
+        StopReason.REFUSAL: "say it differently, or start a new session",
+    }
+    hint = hints.get(response.stop_reason, "try again, or choose another model")
+    return ProviderError(
+        f"{model} answered with nothing (finish reason: {response.finish_reason or response.stop_reason}); {hint}"
+    )
+
+
+async def kept(ask: Ask, run: Handler[Ask, Answer]) -> Answer:
+    """Store the part of an answer that was shown before it broke off; it belongs to the history."""
+    if ask.purpose not in ("answer", "explanation"):
+        return await run(ask)
+    read: list[str] = []
+
+    def show(event: ModelEvent) -> Awaitable[None] | None:
+        if isinstance(event, TextDelta):
+            read.append(event.text)
+        elif isinstance(event, TextWithdrawn):
+            read.clear()
+        return ask.show(event)
+
+    try:
+        return await run(replace(ask, show=show))
+    except BaseException:
+        if text := "".join(read):
+            name = ask.turn.model.full_name
+            partial = Message(type=MessageType.ASSISTANT, content=text, is_incomplete=True, model=name)
+            with suppress(SessionBusyError):  # another turn's by now: why this one ends is what matters
+                await ask.turn.store.append(ask.turn.session_id, [partial])
+        raise

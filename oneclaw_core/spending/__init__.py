@@ -1,1 +1,0 @@
-"""Limits of the requests of a turn, and their usage."""
