@@ -10,7 +10,7 @@ from oneclaw_core.errors import AgentError, NotFoundError
 from oneclaw_core.shipped.missing import missing_part, unknown_name
 from oneclaw_core.types.agents import BUILTIN_AGENTS, REASONING_LEVELS, Agent, check_own
 from oneclaw_core.types.text import clean_text
-from oneclaw_core.types.tools import ToolSelection
+from oneclaw_core.types.tools import ToolDefinition, ToolSelection
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.types.tools import ToolDefinition
 
 _LIMITS = ("max_tool_rounds", "turn_max_tokens", "turn_max_cost")
 

@@ -17,20 +17,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import OneClawError, ProviderError
 from oneclaw_core.providers.base import ProviderConfig
-from oneclaw_core.providers.model_object import OwnModel
+from oneclaw_core.providers.model_object import ModelObject, OwnModel
 from oneclaw_core.secrets.redaction import redact, redact_all
 from oneclaw_core.turn.request import shown_history
 from oneclaw_core.turn.stream import closing
-from oneclaw_core.types.messages import MessageType, StopReason, TokenUsage, ToolCall
-from oneclaw_core.types.model_requests import ModelResponse, TextDelta
+from oneclaw_core.types.messages import Message, MessageType, StopReason, TokenUsage, ToolCall
+from oneclaw_core.types.model_requests import ModelEvent, ModelRequest, ModelResponse, TextDelta
 from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-
-    from oneclaw_core.providers.model_object import ModelObject
-    from oneclaw_core.types.messages import Message
-    from oneclaw_core.types.model_requests import ModelEvent, ModelRequest
 
 
 KeyKind = Literal["conversation", "strict"]

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from oneclaw_core.contract.contact_points import Channel
+from oneclaw_core.contract.contact_points import Channel, Receipt
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.permissions.requests import PermissionAnswer
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from oneclaw_core.channels.conversation import TurnListener
-    from oneclaw_core.contract.contact_points import Receipt
     from oneclaw_core.permissions.approval import ApprovalQuestion
     from oneclaw_core.types.user_question import UserQuestion
 

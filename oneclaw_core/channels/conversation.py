@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.types.agents import GENERAL_ASSISTANT
+from oneclaw_core.types.agents import GENERAL_ASSISTANT, Agent, ReasoningLevel
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from oneclaw_core.permissions.requests import Asker
     from oneclaw_core.previews.preview import SessionStatus
     from oneclaw_core.sessions.sessions import Session
-    from oneclaw_core.types.agents import Agent, ReasoningLevel
     from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Attachment
     from oneclaw_core.types.model_requests import ModelRequest

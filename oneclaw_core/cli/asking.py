@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import coloured_changes, is_terminal, printable, terminal_size, write_stderr
 from oneclaw_core.errors import UsageError
-from oneclaw_core.permissions.approval import approval_question, question_text, user_question_text
-from oneclaw_core.permissions.requests import PermissionAnswer
+from oneclaw_core.permissions.approval import ApprovalQuestion, approval_question, question_text, user_question_text
+from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from oneclaw_core.permissions.approval import ApprovalQuestion
-    from oneclaw_core.permissions.requests import PermissionRequest
     from oneclaw_core.types.user_question import UserAsker, UserQuestion
 
 MAX_LINE_BYTES = 10_000_000

@@ -10,11 +10,10 @@ import click
 
 from oneclaw_core.cli.output import json_option, print_listing, print_text, printable_line
 from oneclaw_core.cli.running import with_store
-from oneclaw_core.sessions.background import Background
+from oneclaw_core.sessions.background import Background, BackgroundWork
 from oneclaw_core.system.home import find_home
 
 if TYPE_CHECKING:
-    from oneclaw_core.sessions.background import BackgroundWork
     from oneclaw_core.sessions.store import Store
 
 _TITLE_CHARACTERS = 60

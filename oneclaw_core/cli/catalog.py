@@ -19,14 +19,12 @@ from oneclaw_core.plugins.catalog import Catalog
 from oneclaw_core.plugins.loading import load_plugins
 from oneclaw_core.plugins.plugin import SOURCE_HOOK
 from oneclaw_core.sessions.settings import UserStates, read_states
-from oneclaw_core.system.home import find_home
+from oneclaw_core.system.home import Home, find_home
 from oneclaw_core.tool_sources.published_tools import PublishedTools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
-
-    from oneclaw_core.system.home import Home
 
 
 @dataclass(slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import importlib_metadata
 
-from oneclaw_core.cli.catalog import load_catalog
+from oneclaw_core.cli.catalog import HomeCatalog, load_catalog
 from oneclaw_core.cli.keys import all_secrets
 from oneclaw_core.cli.output import reserved_stdout
 from oneclaw_core.cli.running import with_configuration, with_home
@@ -43,7 +43,7 @@ from oneclaw_core.installation.skill_checks import report_skill_problems
 from oneclaw_core.installation.stores import home_with_backend
 from oneclaw_core.models.fallback import set_aside_now
 from oneclaw_core.plugins.distributions import PROVIDER_PLUGINS
-from oneclaw_core.plugins.plugin import CHECK_HOOK
+from oneclaw_core.plugins.plugin import CHECK_HOOK, Plugin
 from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 from oneclaw_core.process import choose_sandbox
 from oneclaw_core.process.sandbox.landlock import Landlocked
@@ -51,15 +51,11 @@ from oneclaw_core.process.sandbox_rules import sandbox_policy
 from oneclaw_core.secrets.redaction import redact
 from oneclaw_core.sessions.backend import SCHEMA_VERSION, looking_into
 from oneclaw_core.shipped.missing import how_to_install, missing_parts, plugin_of, why_missing
-from oneclaw_core.system.home import find_home
+from oneclaw_core.system.home import Home, find_home
 from oneclaw_core.system.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-    from oneclaw_core.cli.catalog import HomeCatalog
-    from oneclaw_core.plugins.plugin import Plugin
-    from oneclaw_core.system.home import Home
 
 
 _log = logging.getLogger("oneclaw.cli")

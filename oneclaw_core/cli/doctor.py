@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from oneclaw_core.cli.checks import examine_all
+from oneclaw_core.cli.checks import CheckLine, examine_all
 from oneclaw_core.cli.output import (
     is_terminal,
     json_option,
@@ -24,7 +24,6 @@ from oneclaw_core.secrets.redaction import redact
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core.cli.checks import CheckLine
 
 _COLOURS = {Health.OK: "green", Health.WARNING: "yellow", Health.PROBLEM: "red"}
 

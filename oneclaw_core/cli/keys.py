@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.cli.catalog import load_catalog
+from oneclaw_core.cli.catalog import HomeCatalog, load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import is_terminal, json_option, print_listing, print_text, warn_if_set
-from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, MAX_SECRET_CHARACTERS, KeySource, KeyStore, check_key
+from oneclaw_core.config.keys import MAX_KEY_CHARACTERS, MAX_SECRET_CHARACTERS, KeySource, KeyStore, KnownKey, check_key
 from oneclaw_core.config.plugin_settings import registered_settings
 from oneclaw_core.config.provider_options import place_of
 from oneclaw_core.config.providers import Providers
@@ -26,8 +26,6 @@ from oneclaw_core.system.home import find_home
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from oneclaw_core.cli.catalog import HomeCatalog
-    from oneclaw_core.config.keys import KnownKey
     from oneclaw_core.providers.base import ProviderConfig
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.log import logging_to_home
+from oneclaw_core.cli.log import HomeLog, logging_to_home
 from oneclaw_core.cli.output import has_no_room, is_terminal, print_error, print_text
 from oneclaw_core.errors import OneClawError, describe_error
 from oneclaw_core.plugins.look_here import LOOKS_HERE
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oneclaw_core.cli.catalog import HomeCatalog
-    from oneclaw_core.cli.log import HomeLog
     from oneclaw_core.plugins.plugin import Plugin
 
 INTERRUPTED_STATUS = 130

@@ -15,7 +15,7 @@ import click
 from oneclaw_core.cli.output import is_terminal, printable_name, warn
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.shipped.missing import how_to_install, missing_parts
-from oneclaw_core.types.agents import REASONING_LEVELS
+from oneclaw_core.types.agents import REASONING_LEVELS, ReasoningLevel
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from oneclaw_core.app import OneClaw
     from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.messages import Attachment
     from oneclaw_core.types.user_question import UserAsker
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.cli.catalog import load_catalog
+from oneclaw_core.cli.catalog import HomeCatalog, load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.options import permissions_by_name, stacked
 from oneclaw_core.cli.output import document_of, json_option, print_listing, print_text, warn
@@ -23,15 +23,13 @@ from oneclaw_core.plugins.plugin import import_target
 from oneclaw_core.services.manager import SERVICE_HOOK
 from oneclaw_core.sessions.agents import not_found
 from oneclaw_core.shipped.missing import similar_names
-from oneclaw_core.types.permissions import Decision, Grant, is_permission_name
+from oneclaw_core.types.permissions import Decision, Grant, PermissionUse, is_permission_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.app import OneClaw
-    from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.sessions.store import Store
-    from oneclaw_core.types.permissions import PermissionUse
 
 
 @click.group(cls=CommandGroup)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.capabilities.capability import definition_tokens
-from oneclaw_core.capabilities.page import page_lines
+from oneclaw_core.capabilities.page import ReviewedPlugin, page_lines
 from oneclaw_core.capabilities.record import user_reviews
-from oneclaw_core.cli.catalog import load_catalog
+from oneclaw_core.cli.catalog import HomeCatalog, load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import (
     document_of,
@@ -35,7 +35,7 @@ from oneclaw_core.installation.skill_checks import report_skill_problems
 from oneclaw_core.plugins.cache import PluginCache, cache_path
 from oneclaw_core.plugins.installed import find_installed
 from oneclaw_core.plugins.loading import discover
-from oneclaw_core.plugins.plugin import BUILTIN_PLUGIN
+from oneclaw_core.plugins.plugin import BUILTIN_PLUGIN, Plugin
 from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
 from oneclaw_core.shipped.missing import similar_names
 from oneclaw_core.system.home import find_home
@@ -44,10 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from oneclaw_core.capabilities.page import ReviewedPlugin
-    from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.installation.sandboxed_look import Look
-    from oneclaw_core.plugins.plugin import Plugin
 
 SETTING = "disabled_plugins"
 VARIABLE = "ONECLAW_DISABLED_PLUGINS"

@@ -15,14 +15,12 @@ from oneclaw_core.cli.output import json_option, print_listing, print_text, warn
 from oneclaw_core.cli.running import with_configuration
 from oneclaw_core.config.keys import KeySource, KeyStore
 from oneclaw_core.config.provider_options import NONE, check_header, check_options
-from oneclaw_core.config.providers import Providers, check_provider_name, provider_states
+from oneclaw_core.config.providers import Providers, ProviderState, check_provider_name, provider_states
 from oneclaw_core.errors import OneClawError, UsageError
-from oneclaw_core.system.home import find_home
+from oneclaw_core.system.home import Home, find_home
 
 if TYPE_CHECKING:
     from oneclaw_core.config.configuration import Configuration
-    from oneclaw_core.config.providers import ProviderState
-    from oneclaw_core.system.home import Home
 
 
 @click.group(cls=CommandGroup)

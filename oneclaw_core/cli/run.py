@@ -26,7 +26,7 @@ from oneclaw_core.cli.rendering import EventLines, TurnView, failures_as_events
 from oneclaw_core.cli.running import run_async
 from oneclaw_core.config.providers import OFFLINE_MODEL
 from oneclaw_core.errors import UsageError
-from oneclaw_core.types.events import TextEvent, TextWithdrawnEvent, TurnFinishedEvent, UsageEvent
+from oneclaw_core.types.events import TextEvent, TextWithdrawnEvent, TurnEvent, TurnFinishedEvent, UsageEvent
 from oneclaw_core.types.messages import StopReason
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core.app import OneClaw
     from oneclaw_core.cli.options import ConversationChoice
-    from oneclaw_core.types.events import TurnEvent
 
     Sender = Callable[[OneClaw], Awaitable[AsyncGenerator[TurnEvent, None]]]
 

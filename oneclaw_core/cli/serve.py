@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from oneclaw_core.cli.catalog import load_catalog, not_found
-from oneclaw_core.cli.command_group import CommandGroup, make_option
+from oneclaw_core.cli.command_group import CommandGroup, PluginCommand, make_option
 from oneclaw_core.cli.log import MAX_FILE_BYTES
 from oneclaw_core.cli.options import allow_option, open_allowing
 from oneclaw_core.cli.output import json_option, print_listing, printable_line
 from oneclaw_core.errors import OneClawError, UsageError
 from oneclaw_core.plugins.distributions import OUR_DISTRIBUTIONS
 from oneclaw_core.plugins.names.claims import SHORT_NAME_TAKEN
-from oneclaw_core.services.manager import SERVICE_HOOK, ServiceManager, Supervisor
+from oneclaw_core.services.manager import SERVICE_HOOK, ServiceManager, ServiceNews, Supervisor
 from oneclaw_core.sessions.locks import remove_unheld
 from oneclaw_core.shipped.missing import install_command
 from oneclaw_core.system.threads import run_in_thread
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
     from pathlib import Path
 
-    from oneclaw_core.cli.command_group import PluginCommand
     from oneclaw_core.plugins.plugin import Plugin, Registration
-    from oneclaw_core.services.manager import ServiceNews
     from oneclaw_core.system.home import Home
 
 STOP_SECONDS = 75.0

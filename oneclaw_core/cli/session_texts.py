@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.cli.output import document_of, printable_line, printable_name
 from oneclaw_core.scripts.journal import script_documents, shown_text
-from oneclaw_core.types.messages import MessageType
+from oneclaw_core.types.messages import Message, MessageType
 from oneclaw_core.types.tool_groups import one_line
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from oneclaw_core.search.ranking import Hit
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store
-    from oneclaw_core.types.messages import Message
 
 _COMPACT_CHARACTERS = 200
 _CALL_CHARACTERS = 100

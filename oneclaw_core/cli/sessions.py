@@ -33,7 +33,7 @@ from oneclaw_core.cli.session_texts import session_document, timestamp
 from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
 from oneclaw_core.scripts.journal import script_documents
 from oneclaw_core.sessions.conversations import Sessions, StoppedTurn, stop_turn
-from oneclaw_core.types.messages import MessageType
+from oneclaw_core.types.messages import Message, MessageType
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from oneclaw_core.app import OneClaw
     from oneclaw_core.sessions.sessions import Session, SessionSummary
     from oneclaw_core.sessions.store import Store
-    from oneclaw_core.types.messages import Message
 
 _PAGE_MESSAGES = 500
 _TITLE_CHARACTERS = 50

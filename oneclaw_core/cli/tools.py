@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.cli.catalog import load_catalog
+from oneclaw_core.cli.catalog import HomeCatalog, load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.output import document_of, json_option, print_listing, print_text
 from oneclaw_core.cli.running import with_configuration
 from oneclaw_core.types.tool_groups import one_line
 
 if TYPE_CHECKING:
-    from oneclaw_core.cli.catalog import HomeCatalog
     from oneclaw_core.sessions.settings import SwitchKind
     from oneclaw_core.tools.registry import ToolRegistry
 

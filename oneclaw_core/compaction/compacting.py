@@ -26,23 +26,20 @@ from oneclaw_core.errors import (
     service_reason,
 )
 from oneclaw_core.turn.request import shown_history
-from oneclaw_core.turn.state import Ask, TurnState
+from oneclaw_core.turn.state import Answer, Ask, TurnState
 from oneclaw_core.turn.steps import record_unstored
-from oneclaw_core.types.events import CompactedEvent, RetryEvent
+from oneclaw_core.types.events import CompactedEvent, RetryEvent, TurnEvent
 from oneclaw_core.types.identity_cache import IdentityCache
 from oneclaw_core.types.kept_results import with_kept_results, without_kept_results
-from oneclaw_core.types.model_requests import RetryNotice
+from oneclaw_core.types.model_requests import ModelEvent, ModelRequest, RetryNotice
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterator, Sequence
 
     from oneclaw_core.compaction.plan import CompactionPlan
-    from oneclaw_core.turn.state import Answer
     from oneclaw_core.turn.turn_request import TurnRequest
     from oneclaw_core.turn.turns import Turns
-    from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.messages import Message
-    from oneclaw_core.types.model_requests import ModelEvent, ModelRequest
     from oneclaw_core.types.steps import Handler, Step
 
 # The store leaves out the oldest turns of what is longer than its limit: as many entries of those are summarised too.

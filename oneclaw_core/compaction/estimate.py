@@ -11,11 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oneclaw_core.types.identity_cache import IdentityCache
-from oneclaw_core.types.messages import OWN_DATA, MessageType
+from oneclaw_core.types.messages import OWN_DATA, Attachment, Message, MessageType
 from oneclaw_core.types.text import compact_json
 
 if TYPE_CHECKING:
-    from oneclaw_core.types.messages import Attachment, Message
     from oneclaw_core.types.model_requests import ModelRequest
     from oneclaw_core.types.tools import ToolDefinition
 

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.compaction.estimate import message_tokens, text_tokens
 from oneclaw_core.sessions.history import file_characters
-from oneclaw_core.types.messages import MessageType
+from oneclaw_core.types.messages import Message, MessageType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from oneclaw_core.turn.state import TurnState
-    from oneclaw_core.types.messages import Message
 
 # Kept free for the answer where the length of one is unknown.
 RESERVED_TOKENS = 16_000

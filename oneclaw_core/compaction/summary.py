@@ -11,7 +11,7 @@ from oneclaw_core.compaction.plan import ContextLimits
 from oneclaw_core.errors import TurnLimitError
 from oneclaw_core.turn.steps import record_unstored
 from oneclaw_core.types.messages import Message, MessageType, ToolCallStatus
-from oneclaw_core.types.model_requests import ModelRequest
+from oneclaw_core.types.model_requests import ModelRequest, ModelResponse
 from oneclaw_core.types.text import compact_json
 from oneclaw_core.types.tool_groups import ActiveTools
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oneclaw_core.turn.state import Answer, Ask
-    from oneclaw_core.types.model_requests import ModelResponse
     from oneclaw_core.types.steps import Handler
 
 

@@ -16,7 +16,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING
 
-from oneclaw_core.capabilities.declaration import STORED_SECRET
+from oneclaw_core.capabilities.declaration import STORED_SECRET, Declaration
 from oneclaw_core.config.provider_options import is_same_place, place_at, place_of, read_headers, secrets_in
 from oneclaw_core.config.setting_fields import secret_key, variable_of
 from oneclaw_core.errors import DuplicateError, NotFoundError, OneClawError, SettingsError, UsageError
@@ -30,7 +30,6 @@ from oneclaw_core.system.threads import run_in_thread
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
-    from oneclaw_core.capabilities.declaration import Declaration
     from oneclaw_core.providers.base import ProviderConfig
     from oneclaw_core.system.home import Home
 

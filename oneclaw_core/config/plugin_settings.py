@@ -13,12 +13,11 @@ from oneclaw_core.config.setting_fields import CORE_DEFAULTS, SettingsModel, fie
 from oneclaw_core.errors import PluginError
 from oneclaw_core.plugins.first_use import load_object_now
 from oneclaw_core.plugins.isolation import raised_cause
-from oneclaw_core.plugins.plugin import SETTINGS_HOOK, import_target
+from oneclaw_core.plugins.plugin import SETTINGS_HOOK, Plugin, Registration, import_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core.plugins.plugin import Plugin, Registration
 
 # Variables of OneClaw that are no settings.
 _OTHER_VARIABLES = ("ONECLAW_HOME", "ONECLAW_DATABASE_URL", "ONECLAW_PROFILE")

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from oneclaw_core.errors import SettingsError
-from oneclaw_core.providers.base import KEY_HEADERS
+from oneclaw_core.providers.base import KEY_HEADERS, ProviderConfig
 from oneclaw_core.secrets.redaction import REDACTED
 from oneclaw_core.types.agents import REASONING_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from oneclaw_core.providers.base import ProviderConfig
 
 HEADERS = "headers"
 NONE = "none"

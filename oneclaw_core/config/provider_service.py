@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from oneclaw_core.config.keys import check_key
+from oneclaw_core.config.keys import KeySource, check_key
 from oneclaw_core.config.provider_options import (
     HEADERS,
     OPTIONS,
@@ -32,8 +32,8 @@ from oneclaw_core.config.providers import (
 )
 from oneclaw_core.errors import DuplicateError, InUseError, NotFoundError, ProtectedError, UsageError
 from oneclaw_core.plugins.distributions import PROVIDER_PLUGINS
-from oneclaw_core.providers.base import route_of
-from oneclaw_core.providers.known import key_variable_of
+from oneclaw_core.providers.base import ProviderConfig, route_of
+from oneclaw_core.providers.known import ProviderFactory, key_variable_of
 from oneclaw_core.secrets.redaction import is_secret_name
 from oneclaw_core.shipped.missing import missing_type
 from oneclaw_core.system.threads import run_in_thread
@@ -41,10 +41,7 @@ from oneclaw_core.system.threads import run_in_thread
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from oneclaw_core.config.keys import KeySource
     from oneclaw_core.config.providers import ProviderSource
-    from oneclaw_core.providers.base import ProviderConfig
-    from oneclaw_core.providers.known import ProviderFactory
     from oneclaw_core.providers.route import Route
     from oneclaw_core.sessions.store import Store
 

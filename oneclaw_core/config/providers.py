@@ -7,20 +7,18 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from oneclaw_core.config.keys import KeySource, keys_in
+from oneclaw_core.config.keys import KeySource, KeyStore, keys_in
 from oneclaw_core.config.provider_options import OPTIONS, is_same_place, place_of, shown_url, with_options
 from oneclaw_core.config.setting_fields import SettingField, variable_of
 from oneclaw_core.errors import NotFoundError, SettingsError, UsageError
 from oneclaw_core.plugins.distributions import PROVIDER_PLUGINS
 from oneclaw_core.providers.base import KEY_HEADERS, ProviderConfig
-from oneclaw_core.providers.known import LazyProviderFactory
+from oneclaw_core.providers.known import KnownProviders, LazyProviderFactory, ProviderFactory
 from oneclaw_core.shipped.missing import missing_type, models_to_install, why_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from oneclaw_core.config.keys import KeyStore
-    from oneclaw_core.providers.known import KnownProviders, ProviderFactory
     from oneclaw_core.sessions.store import Store
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from oneclaw_core.config.setting_fields import CORE_DEFAULTS, secret_key, variable_of
+from oneclaw_core.config.setting_fields import CORE_DEFAULTS, SettingField, SettingsModel, secret_key, variable_of
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError, SettingsError, UsageError, describe_error
 from oneclaw_core.secrets.redaction import remember_secret
 from oneclaw_core.shipped.missing import how_to_install, keys_now, plugin_of, unknown_name
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
     from oneclaw_core.config.core_settings import Settings
-    from oneclaw_core.config.setting_fields import SettingField, SettingsModel
     from oneclaw_core.sessions.store import Store
 
 

@@ -8,10 +8,10 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from oneclaw_core.capabilities.declaration import declared_services
+from oneclaw_core.capabilities.declaration import Declaration, declared_services
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.http.clients import GuardedClients
-from oneclaw_core.system.loops import is_worker_thread, run_on
+from oneclaw_core.system.loops import Worker, is_worker_thread, run_on
 from oneclaw_core.system.private_files import make_private_directory
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from oneclaw_core.capabilities.declaration import Declaration
     from oneclaw_core.config.keys import PluginSecrets
     from oneclaw_core.config.settings import CurrentSettings
     from oneclaw_core.contract.home_services import HomeServices
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from oneclaw_core.http.oauth.accounts import OAuthService
     from oneclaw_core.http.oauth.client import OAuthClient
     from oneclaw_core.sessions.plugin_storage import PluginStorage
-    from oneclaw_core.system.loops import Worker
 
 
 _Made = TypeVar("_Made")

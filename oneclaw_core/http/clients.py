@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import UsageError
-from oneclaw_core.system.loops import is_worker_thread
+from oneclaw_core.system.loops import Worker, is_worker_thread
 from oneclaw_core.system.version import USER_AGENT
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core.http.addresses import AddressGate
     from oneclaw_core.http.transports import RequestGate
-    from oneclaw_core.system.loops import Worker
 
 
 MAX_REDIRECTS = 10

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.plugins.first_use import load_object_now
-from oneclaw_core.plugins.plugin import CHECK_HOOK, SKILL_HOOK, PluginProblem
+from oneclaw_core.plugins.plugin import CHECK_HOOK, SKILL_HOOK, PluginProblem, PluginSkill
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from oneclaw_core.plugins.catalog import Catalog
-    from oneclaw_core.plugins.plugin import PluginSkill
 
 
 def report_skill_problems(

@@ -10,13 +10,12 @@ from oneclaw_core.config.user_choices import disabled_plugins, review_required
 from oneclaw_core.errors import PluginError, StoreError, describe_error
 from oneclaw_core.installation.reviewing import Reviews
 from oneclaw_core.plugins.first_use import load_object_now
-from oneclaw_core.plugins.loading import load_plugins
+from oneclaw_core.plugins.loading import EntryPoint, load_plugins
 from oneclaw_core.sessions.backend import Backend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from oneclaw_core.plugins.loading import EntryPoint
     from oneclaw_core.plugins.plugin import Plugin, Registration
     from oneclaw_core.system.home import Home
 

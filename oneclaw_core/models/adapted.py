@@ -10,14 +10,13 @@ from oneclaw_core.errors import ProviderError, service_reason
 from oneclaw_core.models.attachments import with_files_taken
 from oneclaw_core.models.dispatcher import dispatched_request, undispatched_response
 from oneclaw_core.models.left_out import most_tools_in, remember, shown_parts, without_refused
-from oneclaw_core.types.model_requests import LoadingRefused, RetryNotice, ToolLoading
+from oneclaw_core.types.model_requests import LoadingRefused, ModelEvent, ModelRequest, RetryNotice, ToolLoading
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
     from oneclaw_core.turn.model import ChosenModel
     from oneclaw_core.turn.state import Answer, Ask
-    from oneclaw_core.types.model_requests import ModelEvent, ModelRequest
     from oneclaw_core.types.steps import Handler
 
 _log = logging.getLogger("oneclaw.turn")

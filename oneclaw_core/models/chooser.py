@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.config.model_service import model_facts, said_of
+from oneclaw_core.config.model_service import ModelLists, model_facts, said_of
 from oneclaw_core.config.prices import ModelPrices
 from oneclaw_core.config.providers import LEARNED_SETTING, OFFLINE_MODEL, Providers, with_key
 from oneclaw_core.config.settings import read_settings
@@ -16,9 +16,9 @@ from oneclaw_core.models.attachments import attachment_media_types, check_attach
 from oneclaw_core.models.fallback import Fallback
 from oneclaw_core.models.left_out import left_out_by
 from oneclaw_core.providers.base import route_of
-from oneclaw_core.providers.model_object import ProviderModel, config_of, is_model_object, object_name
+from oneclaw_core.providers.model_object import ModelObject, ProviderModel, config_of, is_model_object, object_name
 from oneclaw_core.turn.model import ChosenModel
-from oneclaw_core.types.agents import GENERAL_ASSISTANT, REASONING_LEVELS, Agent
+from oneclaw_core.types.agents import GENERAL_ASSISTANT, REASONING_LEVELS, Agent, ReasoningLevel
 from oneclaw_core.types.model_requests import ModelInfo, ToolLoading
 
 if TYPE_CHECKING:
@@ -26,13 +26,10 @@ if TYPE_CHECKING:
 
     from oneclaw_core.agents.service import AgentService
     from oneclaw_core.config.keys import KeyStore
-    from oneclaw_core.config.model_service import ModelLists
     from oneclaw_core.providers.known import KnownProviders
-    from oneclaw_core.providers.model_object import ModelObject
     from oneclaw_core.providers.pool import ProviderPool
     from oneclaw_core.sessions.turns import TurnSetup
     from oneclaw_core.turn.turn_request import TurnRequest
-    from oneclaw_core.types.agents import ReasoningLevel
     from oneclaw_core.types.messages import Attachment
 
 _log = logging.getLogger("oneclaw.turn")

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.types.arguments import ArgumentsError, parse_arguments
 from oneclaw_core.types.messages import Message, MessageType, ToolCall
-from oneclaw_core.types.model_requests import ToolLoading, loading_calls
+from oneclaw_core.types.model_requests import ModelRequest, ModelResponse, ToolLoading, loading_calls
 from oneclaw_core.types.text import compact_json
-from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, ActiveTools, one_line
+from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, ActiveTools, LoadedGroup, one_line
 from oneclaw_core.types.tools import ToolDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core.types.model_requests import ModelRequest, ModelResponse
-    from oneclaw_core.types.tool_groups import LoadedGroup
 
 USE_TOOL = "use_tool"
 USE_TOOL_DEFINITION = ToolDefinition(

@@ -16,20 +16,18 @@ from typing import TYPE_CHECKING, Any, Self
 from oneclaw_core.config.providers import SET_ASIDE_SETTING
 from oneclaw_core.errors import NotFoundError, OneClawError, ProviderError, StoreError, UnreadableCallError
 from oneclaw_core.models.attachments import attachment_media_types
-from oneclaw_core.providers.route import MAX_COOL_DOWN_SECONDS, FailureKind, failure_kind
+from oneclaw_core.providers.route import MAX_COOL_DOWN_SECONDS, FailureKind, Route, failure_kind
 from oneclaw_core.types.events import ModelSwitchedEvent
-from oneclaw_core.types.model_requests import RetryNotice
+from oneclaw_core.types.model_requests import ModelEvent, RetryNotice
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from oneclaw_core.providers.pool import ProviderPool
-    from oneclaw_core.providers.route import Route
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.turn.model import ChosenModel
     from oneclaw_core.turn.state import Answer, Ask
     from oneclaw_core.types.messages import Attachment
-    from oneclaw_core.types.model_requests import ModelEvent
     from oneclaw_core.types.steps import Handler
 
 

@@ -22,7 +22,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.providers import LEARNED_SETTING
-from oneclaw_core.types.messages import Message, MessageType
+from oneclaw_core.types.messages import Attachment, Message, MessageType
 from oneclaw_core.types.text import compact_json
 from oneclaw_core.types.tool_groups import ActiveTools
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from oneclaw_core.turn.state import TurnState
-    from oneclaw_core.types.messages import Attachment
     from oneclaw_core.types.model_requests import LoadingRefused, ModelRequest
 
 

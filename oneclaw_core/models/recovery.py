@@ -25,18 +25,16 @@ from oneclaw_core.errors import (
     service_reason,
 )
 from oneclaw_core.turn.request import left_out, not_sent_note
-from oneclaw_core.turn.state import Ask, show_nothing
+from oneclaw_core.turn.state import Answer, Ask, TurnState, show_nothing
 from oneclaw_core.turn.steps import record_unstored
 from oneclaw_core.types.events import RetryEvent
 from oneclaw_core.types.messages import OWN_DATA, Message, MessageType, StopReason
-from oneclaw_core.types.model_requests import TextDelta, TextWithdrawn
+from oneclaw_core.types.model_requests import ModelEvent, ModelRequest, ModelResponse, TextDelta, TextWithdrawn
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from oneclaw_core.compaction.compacting import Compactor
-    from oneclaw_core.turn.state import Answer, TurnState
-    from oneclaw_core.types.model_requests import ModelEvent, ModelRequest, ModelResponse
     from oneclaw_core.types.steps import Handler, Step
 
 

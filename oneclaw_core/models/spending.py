@@ -22,7 +22,7 @@ from oneclaw_core.sessions.usage import PrefixFingerprint, UsageRecord
 from oneclaw_core.turn.steps import usage_event
 from oneclaw_core.types.budget import Spending, start_of_day
 from oneclaw_core.types.identity_cache import IdentityCache
-from oneclaw_core.types.messages import TokenUsage
+from oneclaw_core.types.messages import Message, TokenUsage
 from oneclaw_core.types.model_requests import (
     ArgumentsDelta,
     LoadingRefused,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core.turn.model import ChosenModel
     from oneclaw_core.turn.state import Answer, Ask, TurnState
-    from oneclaw_core.types.messages import Message
     from oneclaw_core.types.model_requests import ModelEvent, ModelRequest
     from oneclaw_core.types.steps import Handler, Step
     from oneclaw_core.types.tools import ToolDefinition

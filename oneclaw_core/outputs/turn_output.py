@@ -9,9 +9,9 @@ from oneclaw_core.errors import OutputError, UsageError
 from oneclaw_core.models.left_out import OUTPUT, TOOLS
 from oneclaw_core.outputs.form import NOT_YET, OutputFaults, OutputForm
 from oneclaw_core.tools.registry import RegisteredTool
-from oneclaw_core.turn.state import Ending
+from oneclaw_core.turn.state import Answer, Ask, Ending, TurnState
 from oneclaw_core.turn.turn_hooks import marked_context
-from oneclaw_core.types.events import OutputEvent
+from oneclaw_core.types.events import OutputEvent, TurnFinishedEvent
 from oneclaw_core.types.messages import Message, MessageType, StopReason
 from oneclaw_core.types.model_requests import ArgumentsDelta, TextDelta, TextWithdrawn
 from oneclaw_core.types.text import compact_json
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from oneclaw_core.turn.model import ChosenModel
-    from oneclaw_core.turn.state import Answer, Ask, TurnState
-    from oneclaw_core.types.events import TurnFinishedEvent
     from oneclaw_core.types.model_requests import ModelEvent, ModelRequest, ModelResponse, OutputMode
     from oneclaw_core.types.steps import Handler
 

@@ -11,7 +11,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.permissions.requests import PermissionAnswer, grant_in_words
+from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest, grant_in_words
 from oneclaw_core.permissions.rules import subject_kind
 from oneclaw_core.types.permissions import KNOWN_PERMISSIONS, MAX_MEANING_CHARACTERS, Fact
 from oneclaw_core.types.text import visible_line, visible_lines
@@ -19,7 +19,6 @@ from oneclaw_core.types.text import visible_line, visible_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oneclaw_core.permissions.requests import PermissionRequest
     from oneclaw_core.types.user_question import UserQuestion
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import PermissionDeniedError, denied_for_good
 from oneclaw_core.permissions.call_network import SEND_PERMISSION
-from oneclaw_core.permissions.requests import SANDBOX, PermissionRequest
+from oneclaw_core.permissions.requests import SANDBOX, PermissionRequest, RequirePermission
 from oneclaw_core.permissions.rules import directory_of, subject_of
 from oneclaw_core.provenance.marks import asks_again
-from oneclaw_core.tools.calls.call import PermittedCall
+from oneclaw_core.tools.calls.call import Call, Caller, Handler, PermittedCall, Run, Step
 from oneclaw_core.types.arguments import json_or_none
 from oneclaw_core.types.tools import ToolResult
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core.files.paths import PathGuard, TrustedDirectory
     from oneclaw_core.permissions.policy import PermissionPolicy
-    from oneclaw_core.permissions.requests import RequirePermission
-    from oneclaw_core.tools.calls.call import Call, Caller, Handler, Run, Step
     from oneclaw_core.tools.calls.running_call import Questions
     from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.permissions import PassingGrant

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from oneclaw_core.errors import NobodyToAskError, PermissionDeniedError, denied_for_good
 from oneclaw_core.permissions.decisions import Decisions, passing_grant
-from oneclaw_core.permissions.requests import SANDBOX, PermissionAnswer
+from oneclaw_core.permissions.requests import SANDBOX, Asker, PermissionAnswer, PermissionRequest
 from oneclaw_core.permissions.rules import subject_kind
 from oneclaw_core.secrets.redaction import redact_all
 from oneclaw_core.types.permissions import Decision, Grant, PassingGrant, PermissionUse
@@ -19,7 +19,6 @@ from oneclaw_core.types.permissions import Decision, Grant, PassingGrant, Permis
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oneclaw_core.permissions.requests import Asker, PermissionRequest
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.types.user_question import UserAsker, UserQuestion
 

@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from oneclaw_core.errors import UsageError
 from oneclaw_core.files.hidden_paths import hidden_root, is_private_directory
 from oneclaw_core.files.protected_places import protected_root
-from oneclaw_core.types.permissions import KNOWN_PERMISSIONS
+from oneclaw_core.types.permissions import KNOWN_PERMISSIONS, Grant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from oneclaw_core.files.paths import PathGuard
-    from oneclaw_core.types.permissions import Grant
 
 
 # What begins another command, a redirection or a substitution. It is refused within quotes too, so that whether it

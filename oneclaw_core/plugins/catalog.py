@@ -22,17 +22,15 @@ from oneclaw_core.plugins.plugin import (
     Plugin,
     PluginSkill,
 )
-from oneclaw_core.providers.known import KnownProviders, LazyProviderFactory, PreconfiguredProvider
+from oneclaw_core.providers.known import KnownProviders, LazyProviderFactory, PreconfiguredProvider, ProviderFactory
 from oneclaw_core.tools.registry import ToolRegistry
-from oneclaw_core.types.tools import ToolSourceInfo, ToolSourceType
+from oneclaw_core.types.tools import ToolDefinition, ToolSourceInfo, ToolSourceType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from oneclaw_core.plugins.plugin import Registration
-    from oneclaw_core.providers.known import ProviderFactory
     from oneclaw_core.types.tool_groups import ToolGroupDefinition
-    from oneclaw_core.types.tools import ToolDefinition
 
 
 @dataclass(slots=True)

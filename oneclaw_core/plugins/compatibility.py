@@ -11,13 +11,12 @@ from email import message_from_string
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.plugins.distributions import CORE_DISTRIBUTION
-from oneclaw_core.plugins.plugin import PluginProblem
+from oneclaw_core.plugins.plugin import Plugin, PluginProblem
 from oneclaw_core.system.version import __version__
 
 if TYPE_CHECKING:
     from email.message import Message
 
-    from oneclaw_core.plugins.plugin import Plugin
 
 CORE_VERSION = __version__
 

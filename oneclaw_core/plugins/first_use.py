@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
 from oneclaw_core.manifests.manifest import ManifestTool
-from oneclaw_core.plugins.plugin import TOOL_HOOK, PluginProblem
+from oneclaw_core.plugins.plugin import TOOL_HOOK, Loaded, Plugin, PluginProblem, Registration
 from oneclaw_core.tools.invoke import DeferredTool, FunctionTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from oneclaw_core.plugins.isolation import ForeignCall
-    from oneclaw_core.plugins.plugin import Loaded, Plugin, Registration
     from oneclaw_core.types.tools import Tool, ToolDefinition
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oneclaw_core.plugins.plugin import TOOL_HOOK
+from oneclaw_core.plugins.plugin import TOOL_HOOK, Plugin
 from oneclaw_core.types.permissions import KNOWN_PERMISSIONS
-from oneclaw_core.types.tool_groups import generated_group_definition
+from oneclaw_core.types.tool_groups import ToolGroupDefinition, generated_group_definition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from oneclaw_core.plugins.plugin import Plugin
     from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.types.tool_groups import ToolGroupDefinition
 
 
 def report_permission_meanings(registry: ToolRegistry, group: ToolGroupDefinition, plugin: Plugin) -> None:

@@ -18,14 +18,13 @@ from oneclaw_core.config.plugin_settings import describe_settings
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.hookspecs import HOOK_KINDS, WRAPPABLE_KINDS, HookKind
 from oneclaw_core.plugins import isolation
-from oneclaw_core.plugins.plugin import MAX_TIMEOUT_SECONDS, EventHook, Loaded, PluginProblem
+from oneclaw_core.plugins.plugin import MAX_TIMEOUT_SECONDS, EventHook, Loaded, Plugin, PluginProblem
 from oneclaw_core.plugins.registrars import REGISTRARS
 from oneclaw_core.process.process_state import restored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oneclaw_core.plugins.plugin import Plugin
     from oneclaw_core.tools.registry import ToolRegistry
 
 IMPORT = "import"

@@ -30,9 +30,9 @@ from oneclaw_core.plugins.plugin import (
     Registration,
 )
 from oneclaw_core.tools.invoke import FunctionTarget
-from oneclaw_core.tools.registry import behaviour_advice, definition_of, earlier_behaviour
+from oneclaw_core.tools.registry import ToolRegistry, behaviour_advice, definition_of, earlier_behaviour
 from oneclaw_core.types.tool_groups import ToolGroupDefinition
-from oneclaw_core.types.tools import check_name
+from oneclaw_core.types.tools import Tool, check_name
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.plugin import Plugin
     from oneclaw_core.providers.known import ProviderFactory
-    from oneclaw_core.tools.registry import ToolRegistry
-    from oneclaw_core.types.tools import Tool
 
 Target = str | Callable[..., Any]
 """An object, or its name ``module:attribute``, which is imported when it is needed."""

@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.compaction.estimate import definition_tokens, message_tokens, text_tokens
 from oneclaw_core.models.adapted import loading_of, prepare_request
-from oneclaw_core.providers.base import wire_request
+from oneclaw_core.providers.base import WireRequest, wire_request
 from oneclaw_core.sessions.conversations import no_session
 from oneclaw_core.sessions.usage import UsageTotals
 from oneclaw_core.turn.beginning import look, resolve
 from oneclaw_core.turn.request import shown_history
 from oneclaw_core.types.messages import Message, MessageType
-from oneclaw_core.types.model_requests import ToolLoading
+from oneclaw_core.types.model_requests import ModelRequest, ToolLoading
 
 if TYPE_CHECKING:
-    from oneclaw_core.providers.base import WireRequest
     from oneclaw_core.turn.model import ChosenModel
     from oneclaw_core.turn.state import TurnParts
     from oneclaw_core.turn.turn_request import TurnRequest
-    from oneclaw_core.types.model_requests import ModelRequest
     from oneclaw_core.types.tools import ToolDefinition
 
 

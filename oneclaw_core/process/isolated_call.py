@@ -18,13 +18,12 @@ from oneclaw_core.files.paths import PathPermissionError
 from oneclaw_core.files.views import FileViews
 from oneclaw_core.process.python_worker import LENGTH_BYTES, read_exactly, take_pipes, write_all
 from oneclaw_core.tool_functions.function import FunctionTool, ToolFunction
-from oneclaw_core.types.provenance import CALL_MARKS
+from oneclaw_core.types.provenance import CALL_MARKS, Mark, UsedFile
 from oneclaw_core.types.tools import ToolResult, of_kept_size
 
 if TYPE_CHECKING:
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.invoke import FunctionTarget
-    from oneclaw_core.types.provenance import Mark, UsedFile
 
 
 def serve() -> None:

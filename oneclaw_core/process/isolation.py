@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.errors import OneClawError, PermissionDeniedError, ToolDefinitionError
 from oneclaw_core.files.hidden_paths import user_directory
 from oneclaw_core.files.paths import PathPermissionError
-from oneclaw_core.process.python_runner import describe_end, python_process
+from oneclaw_core.process.python_runner import PythonProcess, describe_end, python_process
 from oneclaw_core.process.python_worker import LENGTH_BYTES
 from oneclaw_core.process.sandbox.policy import Network, SandboxPolicy
 from oneclaw_core.secrets.redaction import without_secrets
@@ -39,7 +39,6 @@ from oneclaw_core.types.tools import FileChange, ToolResult, ToolResultStatus
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from oneclaw_core.process.python_runner import PythonProcess
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.tools.invoke import FunctionTarget
 

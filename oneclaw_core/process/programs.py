@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from oneclaw_core.errors import OneClawError, SandboxError
 from oneclaw_core.process.python_runner import python_process
 from oneclaw_core.process.python_worker import LENGTH_BYTES
-from oneclaw_core.process.sandbox.policy import Network
+from oneclaw_core.process.sandbox.policy import Network, SandboxBackend, SandboxPolicy
 from oneclaw_core.process.sandbox_supervisor import NOT_STARTED
 from oneclaw_core.process.supervisor import NAMED_PROCESSES, SEPARATOR
 from oneclaw_core.secrets.redaction import without_secrets
@@ -22,8 +22,6 @@ from oneclaw_core.secrets.redaction import without_secrets
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
-
-    from oneclaw_core.process.sandbox.policy import SandboxBackend, SandboxPolicy
 
     OnConnection = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
 

@@ -11,14 +11,13 @@ from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from oneclaw_core.process.forking import CAN_FORK, SERVERS, ForkRequest, ServerKind
+from oneclaw_core.process.forking import CAN_FORK, SERVERS, ForkedProcess, ForkRequest, ServerKind
 from oneclaw_core.process.python_worker import has_group, kill_descendants, kill_group, request_of
 from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
-    from oneclaw_core.process.forking import ForkedProcess
     from oneclaw_core.process.sandbox.policy import SandboxPolicy
 
 # How long a process that has answered may take to end by itself, and a killed one to be gone.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.files.hidden_paths import is_hidden_name, is_private_directory
-from oneclaw_core.permissions.requests import PermissionRequest
+from oneclaw_core.permissions.requests import Asker, PermissionRequest
 from oneclaw_core.permissions.rules import INSTRUCTIONS_PERMISSION, TRUST_PERMISSION
 from oneclaw_core.system.private_files import write_private
 from oneclaw_core.system.threads import run_in_thread
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
     from oneclaw_core.permissions.policy import PermissionPolicy
-    from oneclaw_core.permissions.requests import Asker
 
 
 class Project:

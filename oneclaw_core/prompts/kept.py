@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oneclaw_core.tools.registry import build_system_prompt_with_tool_groups
+from oneclaw_core.tools.registry import ToolRegistry, build_system_prompt_with_tool_groups
 from oneclaw_core.turn.request import TOOL_GROUPS, TOOLS, TurnPrompt
 from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.sessions.store import Store
     from oneclaw_core.tool_sources.tool_sources import ToolSources
-    from oneclaw_core.tools.registry import ToolRegistry
     from oneclaw_core.types.agents import Agent
     from oneclaw_core.types.tools import ToolSelection
 

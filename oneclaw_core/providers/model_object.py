@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self, TypeGuard
+from typing import Protocol, Self, TypeGuard
 
-from oneclaw_core.providers.base import ProviderConfig
+from oneclaw_core.providers.base import Provider, ProviderConfig
 from oneclaw_core.types.model_requests import ModelInfo
-
-if TYPE_CHECKING:
-    from oneclaw_core.providers.base import Provider
 
 # Before the full name of a model object, where a session keeps what answered it. No provider has such a name.
 _OBJECT_MARK = "object:"

@@ -20,26 +20,22 @@ from oneclaw_core.scripts.journal import (
     continuing_text,
 )
 from oneclaw_core.secrets.redaction import redact
-from oneclaw_core.tools.calls.call import InnerCallBegun, InnerCallEnded, ToolOutcome, Within
+from oneclaw_core.tools.calls.call import Call, InnerCallBegun, InnerCallEnded, ToolOutcome, Within
 from oneclaw_core.tools.calls.steps import unavailable_tool, unknown_tool
 from oneclaw_core.types.budget import ScriptAllowance
-from oneclaw_core.types.messages import ToolCall
-from oneclaw_core.types.provenance import MarkKind
+from oneclaw_core.types.messages import Attachment, ToolCall
+from oneclaw_core.types.provenance import Mark, MarkKind
 from oneclaw_core.types.tool_groups import FIND_TOOL_GROUPS, LOAD_TOOL_GROUP
-from oneclaw_core.types.tools import ToolResult
+from oneclaw_core.types.tools import Act, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping
 
     from oneclaw_core.scripts.journal import ScriptRecords
-    from oneclaw_core.tools.calls.call import Call
     from oneclaw_core.tools.calls.running_call import Questions
     from oneclaw_core.tools.executor import ToolExecutor
     from oneclaw_core.tools.registry import RegisteredTool, ToolRegistry
-    from oneclaw_core.types.messages import Attachment
     from oneclaw_core.types.permissions import PassingGrant
-    from oneclaw_core.types.provenance import Mark
-    from oneclaw_core.types.tools import Act
 
 
 MAX_PURPOSE_CHARACTERS = 200

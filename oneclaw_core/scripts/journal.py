@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import UsageError
 from oneclaw_core.secrets.redaction import REDACTED, SHORTEST_SECRET_CHARACTERS, Redaction, redact
-from oneclaw_core.types.provenance import marks_of_text, marks_to_text
+from oneclaw_core.types.provenance import Mark, marks_of_text, marks_to_text
 from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from oneclaw_core.types.provenance import Mark
 
 
 class ScriptCallState(StrEnum):

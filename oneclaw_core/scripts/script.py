@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.scripts.inner_calls import InnerCalls
+from oneclaw_core.scripts.inner_calls import Adapt, InnerCalls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core.scripts.inner_calls import Adapt
     from oneclaw_core.tools.context import ToolContext
     from oneclaw_core.types.tools import ToolResult
 

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from oneclaw_core.search.words import folded, index_terms, is_unspaced, parts_with_places
+from oneclaw_core.search.words import Query, folded, index_terms, is_unspaced, parts_with_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
-    from oneclaw_core.search.words import Query
     from oneclaw_core.types.provenance import Mark
 
 EXCERPT_CHARACTERS = 500

@@ -10,10 +10,10 @@ from oneclaw_core.errors import ProviderError, UnfinishedAnswerError
 from oneclaw_core.outputs.form import OutputFaults, OutputForm
 from oneclaw_core.outputs.turn_output import output_mode, with_instruction
 from oneclaw_core.sessions.sessions import new_id
-from oneclaw_core.tools.calls.call import Caller, ToolOutcome, ToolProgress
-from oneclaw_core.turn.state import Ask, SessionState, TurnState, show_nothing
+from oneclaw_core.tools.calls.call import Caller, ToolClient, ToolOutcome, ToolProgress
+from oneclaw_core.turn.state import Ask, SessionState, TurnParts, TurnState, show_nothing
 from oneclaw_core.turn.steps import record_unstored
-from oneclaw_core.turn.stream import Deadline
+from oneclaw_core.turn.stream import Deadline, TurnTracker
 from oneclaw_core.turn.turn_request import TurnRequest
 from oneclaw_core.types.agents import GENERAL_ASSISTANT
 from oneclaw_core.types.budget import SpendingLimits, TurnBudget
@@ -24,10 +24,6 @@ from oneclaw_core.types.tools import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from oneclaw_core.tools.calls.call import ToolClient
-    from oneclaw_core.turn.state import TurnParts
-    from oneclaw_core.turn.stream import TurnTracker
 
 
 class ToolCalls:

@@ -13,14 +13,13 @@ from oneclaw_core.errors import StoreDamagedError, StoreError
 from oneclaw_core.sessions import sqlite_connection, sqlite_files
 from oneclaw_core.sessions.backend import SCHEMA_VERSION, Backend, ColumnType, Inspection, closed_on_error, value_of
 from oneclaw_core.sessions.locks import FileLocks
-from oneclaw_core.sessions.schema import TABLES
+from oneclaw_core.sessions.schema import TABLES, Column, Table
 from oneclaw_core.sessions.sqlite_connection import ConfinedSqliteConnection, SqliteConnection, damaged, explain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from oneclaw_core.sessions.backend import Connection
-    from oneclaw_core.sessions.schema import Column, Table
 
 # Stands in the file's header, where file(1) and sqlite3 find it: "OClw".
 APPLICATION_ID = 0x4F436C77

@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import NobodyToAskError, PermissionDeniedError, ProviderRequestError
 from oneclaw_core.hookspecs import hookimpl
-from oneclaw_core.permissions.requests import PermissionAnswer
+from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
 from oneclaw_core.providers.base import ProviderConfig
 from oneclaw_core.providers.model_object import OwnModel
 from oneclaw_core.types.messages import TokenUsage, ToolCall
-from oneclaw_core.types.model_requests import ModelRequest, ModelResponse, TextDelta
+from oneclaw_core.types.model_requests import ModelEvent, ModelRequest, ModelResponse, TextDelta
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
 
-    from oneclaw_core.permissions.requests import PermissionRequest
     from oneclaw_core.plugins.registrars import ProviderRegistrar
-    from oneclaw_core.types.model_requests import ModelEvent
     from oneclaw_core.types.user_question import UserQuestion
 
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import ProviderError, UsageError
 from oneclaw_core.types.messages import Message, MessageType, StopReason, TokenUsage, ToolCall, ToolCallStatus
-from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, requested_group
+from oneclaw_core.types.tool_groups import LOAD_TOOL_GROUP, ActiveTools, LoadedGroup, requested_group
 from oneclaw_core.types.tools import NAME_PATTERN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from oneclaw_core.types.agents import ReasoningLevel
-    from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
 
 OutputMode = Literal["native", "tool", "prompted"]
 OUTPUT_MODES = ("auto", "native", "tool", "prompted")

@@ -12,7 +12,7 @@ from urllib.parse import quote_plus
 from oneclaw_core.errors import OAuthError, OAuthUnavailableError
 from oneclaw_core.http.clients import expands_boundedly
 from oneclaw_core.http.messages import body_pieces, connection_fault
-from oneclaw_core.http.oauth.accounts import OAuthGrant, read_grant
+from oneclaw_core.http.oauth.accounts import OAuthGrant, OAuthService, read_grant
 from oneclaw_core.secrets.redaction import redact, remember_secret
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     import httpx
-
-    from oneclaw_core.http.oauth.accounts import OAuthService
 
     OpenHttp = Callable[[], AbstractAsyncContextManager[httpx.AsyncClient]]
 

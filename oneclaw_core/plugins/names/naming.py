@@ -19,15 +19,13 @@ from oneclaw_core.plugins.names.claims import (
     name_of,
     withhold,
 )
-from oneclaw_core.plugins.names.ownership import OURS, Claimant, find_owners, user_record
-from oneclaw_core.plugins.plugin import GROUP_HOOK, PluginProblem
+from oneclaw_core.plugins.names.ownership import OURS, Claimant, Owner, Owners, find_owners, user_record
+from oneclaw_core.plugins.plugin import GROUP_HOOK, Plugin, PluginProblem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from oneclaw_core.plugins.catalog import Catalog
-    from oneclaw_core.plugins.names.ownership import Owner, Owners
-    from oneclaw_core.plugins.plugin import Plugin
 
 _MOST_SHOWN = 5
 _log = logging.getLogger("oneclaw.plugins")

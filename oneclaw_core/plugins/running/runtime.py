@@ -18,7 +18,7 @@ from oneclaw_core.contract.contact_points import Channel, ChatNotice, Trigger
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError, describe_error
 from oneclaw_core.plugins.first_use import load_object
 from oneclaw_core.plugins.isolation import HookError
-from oneclaw_core.plugins.plugin import CHECK_HOOK
+from oneclaw_core.plugins.plugin import CHECK_HOOK, Plugin, Registration
 from oneclaw_core.plugins.running.calling import Step, gather_results, plan
 from oneclaw_core.plugins.running.checks import PluginCheck, failed_check, run_check, run_fix
 from oneclaw_core.plugins.running.event_hooks import GATE_SECONDS, EventHooks, HookedCall
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from oneclaw_core.contract.arguments import CommandUse, SessionInfo, TurnInfo
     from oneclaw_core.contract.checks import CheckFix
     from oneclaw_core.contract.context import PluginContext
-    from oneclaw_core.plugins.plugin import Plugin, Registration
 
 CONTEXT_SECONDS = 5.0
 EXIT_SECONDS = 5.0

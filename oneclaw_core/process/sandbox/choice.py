@@ -5,12 +5,8 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from oneclaw_core.process.sandbox.policy import Strength
-
-if TYPE_CHECKING:
-    from oneclaw_core.process.sandbox.policy import SandboxBackend
+from oneclaw_core.process.sandbox.policy import SandboxBackend, Strength
 
 AUTO, OFF = "auto", "off"
 SANDBOXES = (AUTO, "bubblewrap", "landlock", OFF)

@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING
 
 from oneclaw_core.errors import SandboxError
 from oneclaw_core.process.sandbox.confinement import system_call
-from oneclaw_core.process.sandbox.policy import SHELL, Access, Network, Prepared, Strength
+from oneclaw_core.process.sandbox.policy import SHELL, Access, Network, Prepared, SandboxPolicy, Strength
 from oneclaw_core.process.sandbox.seccomp import build_filter, filter_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from oneclaw_core.process.sandbox.policy import SandboxPolicy
 
 _CREATE_RULESET, _ADD_RULE = 444, 445
 _VERSION_FLAG, _PATH_BENEATH = 1, 1

@@ -13,12 +13,11 @@ import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from oneclaw_core.process.sandbox.policy import Network
+from oneclaw_core.process.sandbox.policy import Network, SandboxPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from oneclaw_core.process.sandbox.policy import SandboxPolicy
 
 # By machine: its number in ``linux/audit.h``, and the numbers of its system calls.
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
