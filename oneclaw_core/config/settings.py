@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -178,7 +177,9 @@ class CurrentSettings:
         self._read_stored = read_stored
         self._environ = environ
         self._read_secret = read_secret
-        self._lock = asyncio.Lock()
+        from asyncio import Lock  # listings import this module, and do without asyncio
+
+        self._lock = Lock()
         self._values: dict[str, Any] | None = None
         self._current: BaseModel | SettingsError | None = None
 
