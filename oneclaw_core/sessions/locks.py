@@ -9,7 +9,6 @@ be lost, and have no tokens.
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import os
 import re
@@ -88,6 +87,8 @@ class FileLocks:
     async def acquire(self, session_id: str, wait_seconds: float) -> HeldSession | None:
         """See :class:`SessionLocks`."""
         path = self._directory / f"{session_id}.lock"
+        import asyncio  # listings import this module, and do without asyncio
+
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_seconds
         pause = _FIRST_PAUSE_SECONDS
