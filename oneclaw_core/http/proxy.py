@@ -19,10 +19,12 @@ from urllib.parse import urlsplit
 from weakref import WeakSet
 
 from oneclaw_core.errors import PermissionDeniedError
-from oneclaw_core.http.addresses import AddressGate, check_addresses, is_own_address, look_up
+from oneclaw_core.http.addresses import check_addresses, is_own_address, look_up
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
+
+    from oneclaw_core.http.addresses import AddressGate
 
     HostGate = Callable[[str], Awaitable[None]]
 

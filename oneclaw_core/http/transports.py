@@ -19,12 +19,14 @@ from urllib.request import getproxies
 import httpx
 
 from oneclaw_core.errors import SettingsError
-from oneclaw_core.http.addresses import AddressGate, check_addresses, look_up
+from oneclaw_core.http.addresses import check_addresses, look_up
 from oneclaw_core.http.messages import FOLLOWED, connection_fault
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Awaitable, Callable, Mapping
+
+    from oneclaw_core.http.addresses import AddressGate
 
     RequestGate = Callable[[httpx.Request], Awaitable[None]]
 

@@ -4,7 +4,7 @@ import pytest
 from pytest_oneclaw.web_server import RoutedWebServer
 
 from oneclaw_core import Attachment
-from oneclaw_core.http import guard
+from oneclaw_core.http import transports
 from oneclaw_core.permissions import Grant
 
 PLUGINS = ("agents", "javascript", "memory", "scheduled_tasks", "shell", "skills", "web")
@@ -67,7 +67,7 @@ def test_what_a_model_composed_is_sent_only_if_the_user_agrees(claw, web, way, m
         for key, value in arguments.items()
     }
     have(claw, tool("webfetch", url=web.url_of("/page")), tool("read_file", path="notes.md"), text="Read the page")
-    monkeypatch.setattr(guard, "look_up", lambda host, timeout: looked_up.append(host))
+    monkeypatch.setattr(transports, "look_up", lambda host, timeout: looked_up.append(host))
     before = len(web.requests)
     have(claw, (name, arguments))
     (question,) = claw.user.asked

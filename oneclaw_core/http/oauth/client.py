@@ -17,14 +17,16 @@ from urllib.parse import urlencode, urlsplit
 from oneclaw_core.errors import OAuthError, OAuthUnavailableError, OneClawError, SignInNeededError, UsageError, reworded
 from oneclaw_core.http.clients import create_client
 from oneclaw_core.http.oauth.accounts import DEFAULT_ACCOUNT, AccessToken, OAuthAccount, OAuthAccounts
-from oneclaw_core.http.oauth.consent import OAuthConsent, ReadLine, RedirectListener
-from oneclaw_core.http.oauth.tokens import OpenHttp, TokenEndpoint, client_fields, described
+from oneclaw_core.http.oauth.consent import OAuthConsent, RedirectListener
+from oneclaw_core.http.oauth.tokens import TokenEndpoint, client_fields, described
 from oneclaw_core.secrets.redaction import remember_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from oneclaw_core.http.oauth.accounts import OAuthGrant, OAuthService
+    from oneclaw_core.http.oauth.consent import ReadLine
+    from oneclaw_core.http.oauth.tokens import OpenHttp
     from oneclaw_core.secrets.store import SecretPlace
 
     Renewal = Callable[[OAuthAccount, Mapping[str, Any]], Mapping[str, str] | None]
