@@ -18,7 +18,7 @@ from oneclaw_core.shipped.missing import how_to_install, missing_parts
 from oneclaw_core.types.agents import REASONING_LEVELS, ReasoningLevel
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable
 
     from oneclaw_core.app import OneClaw
     from oneclaw_core.permissions.requests import PermissionAnswer, PermissionRequest
@@ -172,7 +172,7 @@ def permissions_by_name(registry: ToolRegistry) -> dict[str, list[str]]:
     return tools
 
 
-def check_allowed(allowed: Iterable[str], registry: ToolRegistry) -> None:
+def check_allowed(allowed: Collection[str], registry: ToolRegistry) -> None:
     """Refuse what ``--allow`` cannot mean.
 
     A plugin may ask for a permission that none of its tools declares. So a name is refused only if it looks like a
@@ -181,6 +181,8 @@ def check_allowed(allowed: Iterable[str], registry: ToolRegistry) -> None:
     Raises:
         UsageError: with the name that may be meant.
     """
+    if not allowed:
+        return  # what is known is found by reading the tools of all groups
     from difflib import get_close_matches
 
     from oneclaw_core.permissions.rules import ALL_PARTS, PermissionRule

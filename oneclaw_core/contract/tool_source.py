@@ -37,7 +37,7 @@ class SourceTool:
 
 @dataclass(frozen=True, slots=True)
 class GroupTools:
-    """The tools of a group that :attr:`SourceGroup.read` returns.
+    """The tools of a group that are read when one of them is first needed.
 
     Attributes:
         tools: of the group, whatever they say of their group.
@@ -58,8 +58,9 @@ class SourceGroup:
             awaited when a model loads the group.
         origin: where the group comes from, such as a file or a server, for messages.
         tool_names: of the tools that ``read`` returns.
-        read: returns the group's tools, which are not published by themselves. It is called when the group is
-            published, so it may read a file, and wait for nothing else.
+        read: returns the group's tools, which are not published by themselves. It is called on the event loop of the
+            program when one of them is first needed, so it may read a file, and wait for nothing else. Its source has a
+            ``listing``; what is kept of one without it holds all tools, which are read for that.
     """
 
     definition: ToolGroupDefinition

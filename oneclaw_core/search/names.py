@@ -193,10 +193,13 @@ class ToolSearch:
         self._building = asyncio.Lock()
 
     async def index(self) -> ToolIndex:
-        """Return the index of the tools that there are now."""
+        """Return the index; groups that were not needed so far are read for it."""
         async with self._building:
             registry = self._registry
             while self._index is None or self._index[0] != registry.version:
+                for name in list(registry.unread_groups()):
+                    registry.read_group(name)
+                    await asyncio.sleep(0)  # reading takes a moment for each group: others go on in between
                 version = registry.version
                 tools, groups = registry.all_tools(), registry.get_all_group_definitions()
                 self._index = version, await run_in_thread(lambda: ToolIndex(tools, groups))  # noqa: B023

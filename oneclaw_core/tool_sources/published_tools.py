@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from oneclaw_core.contract.tool_source import KnownTool, SourceGroup, SourceTool
+from oneclaw_core.contract.tool_source import GroupTools, KnownTool, SourceGroup, SourceTool
 from oneclaw_core.errors import DuplicateToolError, PluginError, ToolDefinitionError, describe_error
 from oneclaw_core.plugins.plugin import PROGRAM_PLUGIN, SOURCE_HOOK, Plugin, PluginProblem, Registration
 from oneclaw_core.secrets.redaction import redact
+from oneclaw_core.tools.registry import RegisteredTool, UnreadGroup, definition_of
 from oneclaw_core.types.tool_groups import ToolGroupDefinition, generated_group_definition
 from oneclaw_core.types.tools import Tool, ToolDefinition, ToolSourceInfo, ToolSourceType, check_name
 
@@ -107,6 +109,7 @@ class PublishedBySource:
         self.where = where
         self.tools: dict[str, SourceTool] = {}
         self.groups: list[str] = []
+        self._unread: dict[str, SourceGroup] = {}
         self.run: Callable[[Callable[[], None]], None] = lambda function: function()
         self.changed: Callable[[], None] = lambda: None
         self._published = published
@@ -146,15 +149,12 @@ class PublishedBySource:
             raise PluginError(f"{wrong!r} is not a ToolGroupDefinition")
         for other in (each for each in new_problems if not isinstance(each, PluginProblem)):
             raise PluginError(f"{other!r} is not a PluginProblem")
-        read = [_read(each, self.where) for each in new_groups]
-        new_groups = tuple(group for group, _, _ in read)
-        new_tools += tuple(tool for _, tools, _ in read for tool in tools)
-        new_problems += tuple(problem for _, _, problems in read for problem in problems)
         self.run(lambda: self._replace(new_tools, new_groups, new_problems))
 
     def known(self) -> tuple[KnownTool, ...]:
         """Return the tools that the source published last, possibly in an earlier process."""
-        found = ((each, _definition_of(each)) for each in self._wanted)
+        read = (replace(each, group=of.definition.name) for of in self._wanted_groups for each in _read(of).tools)
+        found = ((each, _definition_of(each)) for each in (*self._wanted, *read))
         return tuple(
             KnownTool(definition, _group_of(each), each.origin) for each, definition in found if definition is not None
         )
@@ -185,14 +185,17 @@ class PublishedBySource:
 
     def withdraw(self) -> None:
         """Take the tools and groups out of the registry."""
+        names = {*self.tools, *(name for group in self._unread.values() for name in group.tool_names)}
         for name in self.tools:
             self._registry.unregister(name)
+        for group in self._unread:
+            self._registry.unregister_unread(group)
         for group in self.groups:
             self._registry.unregister_group(group)
         record = self.record
-        record.tools = [name for name in record.tools if name not in self.tools]
+        record.tools = [name for name in record.tools if name not in names]
         record.groups = [name for name in record.groups if name not in self.groups]
-        self.tools, self.groups = {}, []
+        self.tools, self.groups, self._unread = {}, [], {}
 
     def register(self) -> None:
         """Put what was published into the registry, and report what is left out."""
@@ -200,9 +203,11 @@ class PublishedBySource:
             self._left_out = ()
             self._report()
             return
-        self._left_out = (*self._register_tools(), *self._register_groups())
+        self._left_out = (*self._register_tools(), *self._register_unread(), *self._register_groups())
         self._generate_groups()
         self.record.tools += self.tools
+        for group in self._unread.values():
+            self.record.tools += group.tool_names
         self.record.groups += self.groups
         self._report()
 
@@ -240,18 +245,65 @@ class PublishedBySource:
             else:
                 self.tools[name] = each
 
-    def _source_of(self, each: SourceTool, group: str | None) -> ToolSourceInfo:
+    def _source_of(self, each: SourceTool | None, group: str | None) -> ToolSourceInfo:
+        kind = each.type if each is not None else None
         return ToolSourceInfo(
-            each.type or (ToolSourceType.TOOL_GROUP if group is not None else ToolSourceType.PLUGIN),
+            kind or (ToolSourceType.TOOL_GROUP if group is not None else ToolSourceType.PLUGIN),
             group,
             self.record.name,
             self.record.package,
-            each.is_bound,
+            each is None or each.is_bound,
             is_supplied=True,
         )
 
+    def _register_unread(self) -> Iterator[PluginProblem]:
+        """Register the groups that are read when they are needed."""
+        unread: dict[str, UnreadGroup] = {}
+        others = self._registry.unread_groups()
+        for group in self._wanted_groups:
+            if group.read is None or not group.tool_names:
+                continue
+            name = group.definition.name
+            if name in unread or name in others:
+                cause = f"{_prefix(group)}the tools of the group {name!r} are left out"
+                yield PluginProblem(self.where, cause, "give it another name")
+                continue
+            unread[name] = UnreadGroup(group.tool_names, self._source_of(None, name), partial(self._read_group, group))
+            self._unread[name] = group
+        for name, taken in self._registry.register_unread(unread).items() if unread else ():
+            group = self._unread[name]
+            self._unread[name] = replace(
+                group, tool_names=tuple(each for each in group.tool_names if each not in taken)
+            )
+            shown = ", ".join(taken[:10])
+            cause = f"{_prefix(group)}there are tools of these names already, these are left out: {shown}"
+            yield PluginProblem(self.where, cause, "give them other names")
+
+    def _read_group(self, group: SourceGroup) -> dict[str, RegisteredTool]:
+        """Read the tools of a group, which take the place of their names."""
+        name = group.definition.name
+        listed = self._unread.pop(name, group)
+        try:
+            contents = _read(group)
+            tools = {definition_of(each.tool).name: replace(each, group=name) for each in contents.tools}
+            self._registry.register_group(replace(group.definition, permissions=contents.permissions), self.record.name)
+        except Exception as error:  # noqa: BLE001  # foreign code; the group has no tools then
+            cause = f"{_prefix(group)}the tools of the group {name!r} cannot be read: {describe_error(error)}"
+            self._left_out = (*self._left_out, PluginProblem(self.where, cause, "see the log"))
+            self._report()
+            tools = {}
+        # A name can belong to another tool, and a tool can have come since the names were published.
+        tools = {tool: each for tool, each in tools.items() if self._registry.is_unread(tool, name)}
+        gone = set(listed.tool_names) - tools.keys()
+        self.record.tools = [tool for tool in self.record.tools if tool not in gone]
+        self.tools |= tools
+        return {
+            tool: RegisteredTool(each.tool, definition_of(each.tool), self._source_of(each, name))
+            for tool, each in tools.items()
+        }
+
     def _register_groups(self) -> Iterator[PluginProblem]:
-        with_tools = {_group_of(each) for each in self.tools.values()}
+        with_tools = {_group_of(each) for each in self.tools.values()} | self._unread.keys()
         registry, plugin = self._registry, self.record.name
         for group in self._wanted_groups:
             definition = group.definition
@@ -309,18 +361,8 @@ def source_label(registration: Registration) -> str:
     return f"tool source {registration.name!r}"
 
 
-def _read(group: SourceGroup, where: str) -> tuple[SourceGroup, tuple[SourceTool, ...], list[PluginProblem]]:
-    """Read the tools of a group; without any, it says why."""
-    if group.read is None:
-        return group, (), []
-    name = group.definition.name
-    try:
-        contents = group.read()
-        tools = tuple(replace(each, group=name) for each in contents.tools)
-        return replace(group, definition=replace(group.definition, permissions=contents.permissions)), tools, []
-    except Exception as error:  # noqa: BLE001  # foreign code; the group has no tools then
-        cause = f"{_prefix(group)}the tools of the group {name!r} cannot be read: {describe_error(error)}"
-        return group, (), [PluginProblem(where, cause, "see the log")]
+def _read(group: SourceGroup) -> GroupTools:
+    return GroupTools(()) if group.read is None else group.read()
 
 
 def _group_of(each: SourceTool) -> str | None:

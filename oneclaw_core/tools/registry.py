@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from oneclaw_core.errors import DuplicateToolError, ToolDefinitionError
 from oneclaw_core.types.permissions import KNOWN_PERMISSIONS, PermissionMeaning
@@ -21,7 +21,7 @@ from oneclaw_core.types.tool_groups import (
 from oneclaw_core.types.tools import ALL_TOOLS, Tool, ToolDefinition, ToolSelection, ToolSourceInfo, check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Container, Iterable, KeysView, Mapping, Sequence
 
     from oneclaw_core.search.names import ToolSearch
     from oneclaw_core.types.provenance import Mark
@@ -91,6 +91,32 @@ class RegisteredTool(NamedTuple):
     source: ToolSourceInfo
 
 
+class UnreadGroup(NamedTuple):
+    """A tool group whose tools are registered by their names alone.
+
+    Attributes:
+        names: of its tools.
+        source: where they come from.
+        read: returns the tools by their names, which were registered; called when one of them is first needed.
+    """
+
+    names: tuple[str, ...]
+    source: ToolSourceInfo
+    read: Callable[[], Mapping[str, RegisteredTool]]
+
+
+class _UnreadTool:
+    """Holds the place of a tool until its group is read."""
+
+    definition = ToolDefinition("unread", "It is read when it is needed.")
+
+    def execute(self, arguments: dict[str, Any], context: Any) -> NoReturn:
+        raise AssertionError("a tool is read before it is called")
+
+
+_UNREAD: Tool = _UnreadTool()
+
+
 def definition_of(tool: object) -> ToolDefinition:
     """Return the definition of a tool, with the behaviour that it declares as tools of version 0.2 did.
 
@@ -125,6 +151,7 @@ class ToolRegistry:
         self._names_by_group: dict[str | None, dict[str, Any]] = {}  # the keys are the names, in their order
         self._groups: dict[str, ToolGroupDefinition] = {}
         self._group_openers: dict[str, Callable[[], Awaitable[None]]] = {}
+        self._unread: dict[str, UnreadGroup] = {}
         # By permission and the plugin that says it, with the name of its group.
         self._meanings: dict[str, dict[str | None, tuple[PermissionMeaning, str]]] = {}
         self._disabled_tools: frozenset[str] = frozenset()
@@ -167,6 +194,62 @@ class ToolRegistry:
             self.foreign_core_tools[name] = Mark.of(MarkKind.OUTSIDE, f"the description of the tool {name}")
         self._names_by_group.setdefault(source_info.group_name, {})[name] = None
         self._changed()
+
+    def register_unread(self, groups: Mapping[str, UnreadGroup]) -> dict[str, list[str]]:
+        """Add the tools of groups by their names; they are read when one is first needed.
+
+        Args:
+            groups: their tools, by the names of the groups.
+
+        Returns:
+            By group, the names that were taken already, and were left out; nothing of a group without any.
+        """
+        taken: dict[str, list[str]] = {}
+        tools, definition = self._tools, _UNREAD.definition
+        for name, group in groups.items():
+            added = dict.fromkeys(group.names, RegisteredTool(_UNREAD, definition, group.source))
+            if not tools.keys().isdisjoint(added):
+                taken[name] = [each for each in group.names if each in tools]
+                for each in taken[name]:
+                    added.pop(each, None)
+            tools.update(added)
+            self._names_by_group[name] = {**self._names_by_group.get(name, {}), **added}
+        self._unread.update(groups)
+        self._changed()
+        return taken
+
+    def unregister_unread(self, name: str) -> None:
+        """Take out the tools of a group that was never read."""
+        group = self._unread.pop(name, None)
+        for each in group.names if group is not None else ():
+            if self.is_unread(each, name):
+                self.unregister(each)
+
+    def unread_groups(self) -> KeysView[str]:
+        """Return the names of the groups whose tools were not needed so far."""
+        return self._unread.keys()
+
+    def read_group(self, name: str) -> None:
+        """Read the tools of a group, unless that was done; it takes the place of their names."""
+        group = self._unread.pop(name, None)
+        if group is None:
+            return
+        found = group.read()
+        self._tools.update(found)
+        gone = [each for each in group.names if self.is_unread(each, name)]
+        for each in gone:
+            self.unregister(each)
+        # The registry has the same tools as before: nothing that was computed from their names is out of date.
+        self._owners = None
+
+    def is_unread(self, tool: str, group: str) -> bool:
+        """Return True if a name holds the place of a tool of this group, which was not read so far."""
+        found = self._tools.get(tool)
+        return found is not None and found.tool is _UNREAD and found.source.group_name == group
+
+    def _read_all(self) -> None:
+        for name in list(self._unread):
+            self.read_group(name)
 
     def move_to_front(self, names: Iterable[str]) -> None:
         """Put core tools before all other tools, in this order; names that are not registered are skipped."""
@@ -294,9 +377,18 @@ class ToolRegistry:
         """Return True if a plugin was disabled while the program runs."""
         return name in self._disabled_plugins
 
-    def find(self, name: str) -> RegisteredTool | None:
-        """Return the tool of that name with its definition and source, also when it is disabled."""
-        return self._tools.get(name)
+    def find(self, name: str, *, reads: bool = True) -> RegisteredTool | None:
+        """Return the tool of that name with its definition and source, also when it is disabled.
+
+        Args:
+            name: of the tool.
+            reads: False if its source is enough, so that its group need not be read.
+        """
+        found = self._tools.get(name)
+        if reads and found is not None and found.tool is _UNREAD:
+            self.read_group(found.source.group_name or "")
+            found = self._tools.get(name)
+        return found
 
     def get_tool(self, name: str) -> Tool | None:
         """Return the tool of that name, also when it is disabled."""
@@ -356,6 +448,7 @@ class ToolRegistry:
 
     def get_permission_meanings(self) -> dict[str, PermissionMeaning]:
         """Return the meanings of permissions by name: OneClaw's first, then those that groups explain."""
+        self._read_all()
         meanings = {name: PermissionMeaning(text) for name, text in KNOWN_PERMISSIONS.items()}
         return meanings | {name: credible[0] for name in self._meanings if (credible := self._credible(name))}
 
@@ -385,6 +478,7 @@ class ToolRegistry:
     def _owners_now(self) -> dict[tuple[str, str], set[str | None]]:
         """Return the plugins whose tools need each permission, and those with tools in each group."""
         if self._owners is None:
+            # The tools of a group that was not read need no permissions so far.
             self._owners = {}
             for _, definition, source in self._tools.values():
                 keys = [("permission", each) for each in definition.required_permissions]
@@ -395,6 +489,7 @@ class ToolRegistry:
 
     def get_all_tool_definitions(self) -> list[ToolDefinition]:
         """The definitions of all enabled tools."""
+        self._read_all()
         return [self._tools[name].definition for name in self.get_all_tool_names() if self.is_enabled(name)]
 
     @cached_property
@@ -406,6 +501,7 @@ class ToolRegistry:
 
     def all_tools(self) -> list[tuple[ToolDefinition, str | None]]:
         """Return the definitions of all tools, disabled ones included, each with its group."""
+        self._read_all()
         return [(each.definition, each.source.group_name) for each in self._tools.values()]
 
     def get_core_tool_definitions(self, *, finds_groups: bool | None = None) -> list[ToolDefinition]:
@@ -444,6 +540,8 @@ class ToolRegistry:
         return toolset
 
     def _enabled_definitions(self, group_name: str | None) -> list[ToolDefinition]:
+        if group_name in self._unread:
+            self.read_group(group_name)
         names = self._names_by_group.get(group_name, ())
         return [self._tools[name].definition for name in names if self.is_enabled(name)]
 
@@ -576,7 +674,7 @@ class Toolset:
 
     def allows(self, tool_name: str) -> bool:
         """Return True if a registered tool is in the selection, enabled or not."""
-        found = self._registry.find(tool_name)
+        found = self._registry.find(tool_name, reads=False)
         if found is None:
             return False
         if found.source.group_name is None:

@@ -233,38 +233,44 @@ def test_sources_with_a_name_of_their_own_come_last_and_are_listed_while_they_sh
     assert (found.record.is_disabled, found.where) == (True, "tool source 'named'")
 
 
-def reading(name, *tools, origin="", **options):
+def reading(name, *tools, names=None, origin="", **options):
     def read():
         return GroupTools(tuple(SourceTool(each) for each in tools), options.get("permissions", {}))
 
-    names = tuple(each.definition.name for each in tools)
-    return SourceGroup(group(name), origin=origin, tool_names=names, read=options.get("read", read))
+    given = tuple(each.definition.name for each in tools) if names is None else names
+    return SourceGroup(group(name), origin=origin, tool_names=given, read=options.get("read", read))
 
 
-def test_groups_are_read_when_they_are_published(caplog):
+def test_groups_are_read_when_one_of_their_tools_is_needed(caplog):
     catalog, (plugin,), (source,) = published()
     registry = catalog.registry
     registry.register(Answers("taken"))
+    broken = reading("broken", names=("x",), origin="b.json", read=lambda: 1 / 0)
     source.publish(
         [],
         [
-            reading("mail", Answers("send"), Answers("taken"), origin="m.json", permissions={"mail.send": "send mail"}),
+            reading("mail", Answers("send"), Answers("taken"), names=("send", "taken", "gone"), origin="m.json"),
+            reading("mail", Answers("other"), origin="n.json"),
             reading("none"),
-            reading("broken", origin="b.json", read=lambda: 1 / 0),
+            broken,
         ],
     )
-    assert (registry.get_all_tool_names(), plugin.tools, plugin.groups) == (["taken", "send"], ["send"], ["mail"])
+    assert plugin.tools == ["send", "gone", "x"]
+    assert plugin.problems == [
+        problem("n.json: the tools of the group 'mail' are left out", "give it another name"),
+        problem("m.json: there are tools of these names already, these are left out: taken", "give them other names"),
+    ]
+    assert registry.get_tool("send").definition.name == "send"
+    assert registry.get_all_tool_names()[:2] == ["taken", "send"]
     source_of = registry.get_source_info("send")
     assert (source_of.group_name, source_of.type, source_of.is_supplied) == ("mail", ToolSourceType.TOOL_GROUP, True)
-    assert registry.get_permission_meaning("mail.send", "acme").text == "send mail"
-    assert plugin.problems == [
+    assert registry.get_tool("x") is None
+    assert plugin.problems[2:] == [
         problem(
             "b.json: the tools of the group 'broken' cannot be read: ZeroDivisionError: division by zero", "see the log"
-        ),
-        problem(
-            "there is a tool 'taken' already, from builtin; this one is left out", "give one of the two another name"
-        ),
+        )
     ]
+    assert (registry.get_all_tool_names(), plugin.tools) == (["taken", "send"], ["send"])
     source.publish([])
     assert (registry.get_all_tool_names(), plugin.tools) == (["taken"], [])
 

@@ -21,7 +21,7 @@ from oneclaw_core import (
     hookimpl,
     tool,
 )
-from oneclaw_core.plugins import ListingContext, SourceGroup
+from oneclaw_core.plugins import GroupTools, ListingContext, SourceGroup
 from oneclaw_core.plugins.plugin import Plugin as PluginRecord
 from oneclaw_core.plugins.registrars import ToolRegistrar
 from oneclaw_core.tool_sources import tool_sources
@@ -641,3 +641,61 @@ def test_a_source_that_is_disabled_by_its_name_lists_nothing(tmp_path):
 def test_a_listing_that_fails_is_reported(tmp_path):
     _, records = listed(tmp_path, "list_nothing")
     assert [each.cause for each in records["mine"].problems] == ["listing failed: RuntimeError: the disk is gone"]
+
+
+def read_on_demand(read, *names):
+    return SourceGroup(ToolGroupDefinition("far", "Far", "Read when needed"), None, "a file", names, read)
+
+
+def test_tools_of_a_group_are_read_when_one_is_first_needed(run):
+    reads = []
+
+    def read():
+        reads.append(True)
+        return GroupTools((SourceTool(Answers("far_one")), SourceTool(Answers("far_two"))), {"far.use": "use it"})
+
+    async def work(host):
+        await host.running.refresh()
+        registry = host.registry
+        version = registry.version
+        assert registry.get_tool_groups() == {"far": ["far_one", "far_two"]}
+        assert [each.name for each in registry.get_available_group_definitions()] == ["far"]
+        assert registry.get_source_info("far_one").group_name == "far"
+        assert registry.is_enabled("far_one")
+        assert reads == []
+        assert (await host.call("far_two")).result == "far_two"
+        assert [each.name for each in registry.get_group_tool_definitions("far")] == ["far_one", "far_two"]
+        assert registry.get_permission_meaning("far.use").text == "use it"
+        assert (reads, registry.version) == ([True], version)
+        host.sources["far"].tools.publish([])
+        assert (host.names, host.record.tools, host.record.groups) == ([], [], [])
+
+    run(work, starts="open", listing="acme:listed", far=Source(groups=[read_on_demand(read, "far_one", "far_two")]))
+
+
+def test_a_group_that_is_read_takes_no_name_of_another_tool(run):
+    def read():
+        return GroupTools(tuple(SourceTool(Answers(name, "another")) for name in ("one", "far_one", "new")))
+
+    async def work(host):
+        await host.running.refresh()
+        assert (await host.call("one")).result == "one"
+        assert (await host.call("far_one")).result == "another"
+        assert host.names == ["one", "far_one"]  # one that came since has not been announced
+        assert host.problems == ["a file: there are tools of these names already, these are left out: one"]
+
+    near, far = Source(Answers("one")), Source(groups=[read_on_demand(read, "one", "far_one")])
+    run(work, starts="open", listing="acme:listed", near=near, far=far)
+
+
+def test_a_group_that_cannot_be_read_has_no_tools_and_is_reported(run):
+    def read():
+        raise OSError("it is gone")
+
+    async def work(host):
+        await host.running.refresh()
+        assert host.registry.get_tool("far_one") is None
+        assert host.names == []
+        assert "a file: the tools of the group 'far' cannot be read: OSError: it is gone" in host.problems
+
+    run(work, starts="open", listing="acme:listed", far=Source(groups=[read_on_demand(read, "far_one")]))

@@ -201,6 +201,21 @@ def test_tools_moved_to_the_front_are_listed_first_in_the_given_order():
     assert registry.get_all_tool_names() == ["first", "second", "third", "grouped"]
 
 
+def unread(registry, name, *names, read=None, plugin="acme"):
+    from oneclaw_core.tools.registry import RegisteredTool, UnreadGroup
+
+    source = ToolSourceInfo(ToolSourceType.TOOL_GROUP, name, plugin)
+    calls = []
+
+    def read_group():
+        calls.append(name)
+        found = names if read is None else read
+        return {each: RegisteredTool(probe(each), probe(each).definition, source) for each in found}
+
+    taken = registry.register_unread({name: UnreadGroup(names, source, read_group)})
+    return taken.get(name, []), calls
+
+
 def probe(name, permissions=()):
     class Probe:
         definition = ToolDefinition(name, f"Does {name}.", required_permissions=permissions)
@@ -209,6 +224,48 @@ def probe(name, permissions=()):
             return ToolResult.success(name)
 
     return Probe()
+
+
+def test_groups_are_read_when_they_are_needed_and_once():
+    for need in (
+        lambda registry: registry.get_tool("a"),
+        lambda registry: registry.get_definition("b"),
+        lambda registry: registry.get_group_tool_definitions("mail"),
+        lambda registry: registry.get_all_tool_definitions(),
+        lambda registry: registry.all_tools(),
+        lambda registry: registry.get_permission_meanings(),
+        lambda registry: registry.read_group("mail"),
+    ):
+        registry = ToolRegistry()
+        registry.register(probe("taken"))
+        taken, calls = unread(registry, "mail", "a", "taken", "b")
+        assert (taken, calls, list(registry.unread_groups())) == (["taken"], [], ["mail"])
+        assert registry.get_all_tool_names() == ["taken", "a", "b"]
+        assert registry.get_tool_groups() == {"mail": ["a", "b"]}
+        assert registry.get_source_info("a").group_name == "mail"
+        assert registry.find("a", reads=False) is not None
+        assert [
+            registry.is_unread(*each) for each in (("a", "mail"), ("a", "x"), ("taken", "mail"), ("z", "mail"))
+        ] == [
+            *(True, False, False, False),
+        ]
+        assert calls == []
+        need(registry)
+        registry.read_group("mail")
+        assert (calls, list(registry.unread_groups())) == (["mail"], [])
+        assert [each.name for each in registry.get_group_tool_definitions("mail")] == ["a", "b"]
+
+
+def test_tools_that_a_group_does_not_have_are_gone_when_it_is_read():
+    registry = ToolRegistry()
+    taken, _ = unread(registry, "mail", "a", "b", read=("a",))
+    assert taken == []
+    registry.read_group("mail")
+    assert registry.get_all_tool_names() == ["a"]
+    _, calls = unread(registry, "post", "x", "y")
+    registry.unregister_unread("post")
+    registry.unregister_unread("post")
+    assert (registry.get_all_tool_names(), calls, list(registry.unread_groups())) == (["a"], [], [])
 
 
 def test_what_is_no_tool_or_taken_says_so():
