@@ -73,3 +73,52 @@ def test_the_permissions_of_a_source_are_listed_with_their_tools(allowed, ok):
         ("mcp.files.remove", "asks", ["files_remove"]),
         ("mcp.github.search", "granted", ["github_search"]),
     ]
+
+
+FAR = """
+    from pathlib import Path
+
+    from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSource, hookimpl
+    from oneclaw_core.plugins import GroupTools, SourceGroup, SourceTool
+
+    class Far:
+        definition = ToolDefinition("sail", "Sails far.", required_permissions=("far.sail",))
+
+        async def execute(self, arguments, context):
+            return ToolResult.success("done")
+
+    def read():
+        with Path("reads.txt").open("a") as file:
+            file.write("read")
+        return GroupTools((SourceTool(Far()),), {"far.sail": "sail far"})
+
+    def listed(context, tools):
+        tools.publish([], [SourceGroup(ToolGroupDefinition("far", "Far", "Goes far"), None, "", ("sail",), read)])
+
+    class Boats(ToolSource):
+        async def start(self, tools):
+            listed(None, tools)
+
+        async def stop(self):
+            pass
+
+    def make(context):
+        return Boats()
+
+    @hookimpl
+    def register_tools(register):
+        register.source("boats", f"{__name__}:make", starts="open", listing=f"{__name__}:listed")
+"""
+
+
+def test_a_conversation_reads_no_group_that_it_does_not_need(oneclaw, install_plugin, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    install_plugin("boats", FAR)
+    reads = tmp_path / "reads.txt"
+
+    assert oneclaw("run", "hello").status == 0
+    assert not reads.exists()
+
+    misspelt = oneclaw("run", "--allow", "far.sial", "hello")
+    assert "did you mean far.sail?" in misspelt.stderr
+    assert reads.read_text() == "read"
