@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -21,7 +21,7 @@ from oneclaw_core.types.tool_groups import (
 from oneclaw_core.types.tools import ALL_TOOLS, Tool, ToolDefinition, ToolSelection, ToolSourceInfo, check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Container, Iterable, KeysView, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, KeysView, Mapping, Sequence
 
     from oneclaw_core.search.names import ToolSearch
     from oneclaw_core.types.provenance import Mark
@@ -557,6 +557,25 @@ MAX_UNLISTABLE_BYTES = 2_400
 """The length of their lines, in UTF-8, above which they are found so too; 600 tokens or fewer."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class EveryTool(ActiveTools):
+    """All tools of a toolset, as if every group were loaded; definitions are read when they are gone through.
+
+    Attributes:
+        toolset: whose tools.
+    """
+
+    toolset: Toolset
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all tools."""
+        return self.toolset.all_names()
+
+    def __iter__(self) -> Iterator[ToolDefinition]:
+        return iter(self.toolset.all_definitions())
+
+
 def build_system_prompt_with_tool_groups(
     base_prompt: str, groups: Sequence[ToolGroupDefinition], *, finds_groups: bool = False
 ) -> str:
@@ -635,8 +654,16 @@ class Toolset:
     @cached_property
     def all_active(self) -> ActiveTools:
         """All its enabled tools, those of groups too, as if every group were loaded."""
-        definitions = self._registry.get_all_tool_definitions()
-        return ActiveTools(tuple(each for each in definitions if self.allows(each.name)))
+        return EveryTool((), toolset=self)
+
+    def all_definitions(self) -> list[ToolDefinition]:
+        """Return the definitions of all its enabled tools, those of groups too."""
+        return [each for each in self._registry.get_all_tool_definitions() if self.allows(each.name)]
+
+    def all_names(self) -> frozenset[str]:
+        """Return the names of all its enabled tools, those of groups too, whose definitions need not be read."""
+        names = self._registry.get_all_tool_names()
+        return frozenset(each for each in names if self._registry.is_enabled(each) and self.allows(each))
 
     def active(self, group_names: Iterable[str], began_with: Container[str] | None = None) -> ActiveTools:
         """Return the active tools of a conversation.

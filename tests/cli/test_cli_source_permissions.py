@@ -78,8 +78,8 @@ def test_the_permissions_of_a_source_are_listed_with_their_tools(allowed, ok):
 FAR = """
     from pathlib import Path
 
-    from oneclaw_core import ToolDefinition, ToolGroupDefinition, ToolResult, ToolSource, hookimpl
-    from oneclaw_core.plugins import GroupTools, SourceGroup, SourceTool
+    from oneclaw_core import SourceTool, ToolDefinition, ToolGroupDefinition, ToolResult, ToolSource, hookimpl
+    from oneclaw_core.plugins import GroupTools, SourceGroup
 
     class Far:
         definition = ToolDefinition("sail", "Sails far.", required_permissions=("far.sail",))
