@@ -113,7 +113,6 @@ PACKAGES = {
     "provenance": "marks of a session",
     "hookspecs": "a function for each hook",
     "contract": "what hooks get and return",
-    "http_providers": "old names",
     "permissions": "what tools may do",
     "config": "settings, keys, models",
     "plugins": "loading, calling hooks",

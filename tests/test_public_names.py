@@ -106,7 +106,6 @@ def test_a_name_that_moved_is_still_found_with_a_warning(old, new, name):
         ("testing", "pytest_oneclaw", "CallTool"),
         ("channels", "oneclaw_channels", "ChatRouter"),
         ("providers", "oneclaw_http_providers", "HttpProvider"),
-        ("http_providers", "oneclaw_http_providers", "HttpProvider"),
     ],
 )
 def test_a_name_of_another_distribution_is_found_with_a_warning_where_that_is_installed(

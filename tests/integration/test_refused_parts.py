@@ -307,7 +307,7 @@ def test_tools_beyond_what_a_service_takes_are_called_through_the_dispatcher(tmp
     assert "129 it" in result
     assert again[-1].text == "Bye."
     counts = [len(wire.at_hand(body)) for body in server.bodies]
-    assert counts == [13, 143, 14, 14, 14]
+    assert counts == [12, 142, 13, 13, 13]
     assert [len(of_type(RetryEvent, turn)) for turn in (events, again)] == [1, 0]
 
 
@@ -318,7 +318,7 @@ def test_a_known_limit_is_kept_before_it_is_met(monkeypatch, tmp_path):
     with ModelServer(answers) as server:
         [events] = talk(tmp_path, server, CHAT, "Do it")
     assert events[-1].text == "Done."
-    assert [len(CHAT.at_hand(body)) for body in server.bodies] == [13, 14, 14]
+    assert [len(CHAT.at_hand(body)) for body in server.bodies] == [12, 13, 13]
 
 
 @pytest.mark.long
@@ -327,7 +327,7 @@ def test_more_than_gemini_takes_are_dispatched(tmp_path):
     with ModelServer(answers) as server:
         [events] = talk(tmp_path, server, GEMINI, "Do it", tools=510)
     assert events[-1].text == "Done."
-    assert [len(GEMINI.at_hand(body)) for body in server.bodies] == [13, 14, 14]
+    assert [len(GEMINI.at_hand(body)) for body in server.bodies] == [12, 13, 13]
 
 
 @pytest.mark.parametrize(
