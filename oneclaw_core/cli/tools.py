@@ -43,8 +43,8 @@ def list_tools(group: str | None, agent: str | None, as_json: bool) -> None:
         )
         names = [name for name in names if selected.allows(name)]
     columns = ("name", "group", "plugin", "state", "description")
-    documents = [_document(registry, name) for name in names]
-    print_listing(as_json, documents, columns, (_row(each, catalog) for each in documents))
+    documents, rows = (_document(registry, name) for name in names), (_row(catalog, name) for name in names)
+    print_listing(as_json, documents, columns, rows)
 
 
 @tools.command("enable")
@@ -92,13 +92,15 @@ def _document(registry: ToolRegistry, name: str) -> dict[str, Any]:
     }
 
 
-def _row(document: dict[str, Any], catalog: HomeCatalog) -> tuple[str, ...]:
-    if document["name"] in catalog.states.disabled_tools:
+def _row(catalog: HomeCatalog, name: str) -> tuple[str, ...]:
+    tool = catalog.registry.find(name)
+    assert tool is not None, name
+    if name in catalog.states.disabled_tools:
         state = "disabled"
     else:
-        state = "enabled" if document["enabled"] else "disabled (group)"
-    description = one_line(document["description"], _DESCRIPTION_CHARACTERS)
-    return document["name"], document["group"] or "", document["plugin"] or "", state, description
+        state = "enabled" if catalog.registry.is_enabled(name) else "disabled (group)"
+    description = one_line(tool.definition.description, _DESCRIPTION_CHARACTERS)
+    return name, tool.source.group_name or "", tool.source.plugin or "", state, description
 
 
 @click.group(cls=CommandGroup)

@@ -8,6 +8,7 @@ from oneclaw_core._lazy import lazy_names
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.config.keys import known_secret_check as known_secret_check
+    from oneclaw_core.config.plugin_settings import registered_settings as registered_settings
     from oneclaw_core.config.plugin_settings import settle_settings as settle_settings
     from oneclaw_core.config.provider_options import http_parts as http_parts
 

@@ -11,7 +11,6 @@ import logging
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.hookspecs import HOOK_KINDS, HookKind
 from oneclaw_core.system.private_files import StateFile, state_path
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
     from oneclaw_core.plugins.plugin import Plugin
 
-_CLOSED_KINDS = (HookKind.GATE, HookKind.REWRITER)
 _UNKNOWN_GATE = {"before_tool_call": {"argument_names": [], "is_async": False}}
 _log = logging.getLogger("oneclaw.plugins")
 
@@ -70,7 +68,10 @@ class KeptGates(StateFile[dict[str, _Hooks]]):
 
 
 def _closed(plugin: Plugin) -> _Hooks:
-    return {hook: options for hook, options in plugin.hooks.items() if HOOK_KINDS.get(hook) in _CLOSED_KINDS}
+    from oneclaw_core.hookspecs import HOOK_KINDS, HookKind  # imports pluggy, which listings do without
+
+    closed_kinds = (HookKind.GATE, HookKind.REWRITER)
+    return {hook: options for hook, options in plugin.hooks.items() if HOOK_KINDS.get(hook) in closed_kinds}
 
 
 def _key(plugin: Plugin) -> str:

@@ -197,3 +197,12 @@ def test_listings_import_nothing_heavy(ok, arguments):
     status, modules = json.loads(finished.stdout.splitlines()[-1])
     assert status == 0
     assert {"sqlalchemy", "pydantic", "asyncio", "httpx", "jsonschema", "rich"} & set(modules) == set()
+
+
+def test_the_first_listing_imports_no_pydantic(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+    program = (
+        "import sys; from oneclaw_core.cli.main import main; main(['tools', 'list']); print('pydantic' in sys.modules)"
+    )
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert finished.stdout.splitlines()[-1] == "False"

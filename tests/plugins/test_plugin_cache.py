@@ -7,6 +7,7 @@ import pytest
 from how_long import some
 from site_plugins import GOOD, install, ours, remove
 
+from oneclaw_core.config.plugin_settings import registered_settings
 from oneclaw_core.plugins.cache import cache_path
 from oneclaw_core.plugins.loading import discover, load_plugins
 
@@ -164,6 +165,28 @@ def test_settings_of_others_are_described_at_the_first_look(site):
     (row,) = (each for each in load()["good"].registrations if each.hook == "register_settings")
     assert list(row.options["schema"]["properties"]) == ["place"]
     assert "good_plugin" not in sys.modules
+
+
+def test_own_settings_are_described_when_they_are_needed_and_once(site):
+    def described():
+        rows = [each for plugin in discover() for each in plugin.registrations if each.hook == "register_settings"]
+        return {each.plugin for each in rows if "schema" in each.options}
+
+    catalog = load_plugins()
+    assert described() == set()
+    settings = {each.plugin for each in registered_settings(catalog.plugins)}
+    assert "search" in settings
+    assert described() == settings
+
+
+def test_own_settings_are_described_before_others_can_take_their_variables(site):
+    model = SETTINGS.replace("place", "key").replace("here", "")
+    install(site, "search_api", model)
+    catalog = load_plugins()
+    (plugin,) = (each for each in catalog.plugins if each.name == "search_api")
+    assert "ONECLAW_SEARCH_API_KEY" in plugin.problems[0].cause
+    assert "belongs to oneclaw-search" in plugin.problems[0].cause
+    assert "search_api" not in {each.plugin for each in registered_settings(catalog.plugins)}
 
 
 @pytest.mark.long

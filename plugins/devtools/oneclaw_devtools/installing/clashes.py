@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oneclaw_core import OneClawError
-from oneclaw_core.config import settle_settings
+from oneclaw_core.config import registered_settings, settle_settings
 from oneclaw_core.plugins import (
     CORE_DISTRIBUTION,
     SETTINGS_HOOK,
@@ -146,13 +146,15 @@ class NewPlugins:
 
 
 def _installed_claimants(plugins: Iterable[Plugin]) -> list[Claimant]:
+    plugins = [each for each in plugins if each.is_installed]
+    registered_settings(each for each in plugins if _is_usable(each))  # describes those that are not described yet
     cache = PluginCache(cache_path())
-    return [
-        # With what is withheld from it.
-        _claimant(cache.known(each), is_looked_at=not (each.is_disabled or each.is_unusable))
-        for each in plugins
-        if each.is_installed
-    ]
+    # With what is withheld from them.
+    return [_claimant(cache.known(each), is_looked_at=_is_usable(each)) for each in plugins]
+
+
+def _is_usable(plugin: Plugin) -> bool:
+    return not (plugin.is_disabled or plugin.is_unusable)
 
 
 def _claimant(plugin: Plugin, *, is_looked_at: bool) -> Claimant:
