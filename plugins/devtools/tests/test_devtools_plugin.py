@@ -7,7 +7,8 @@ COMMANDS = ("box", "check", "install", "new", "search", "sync", "unbox", "uninst
 
 def test_its_commands_are_those_of_oneclaw_plugins(ok):
     listing = ok("plugins", "--help").partition("Commands of plugins:")[2]
-    assert tuple(line.split()[0] for line in listing.strip().splitlines()) == COMMANDS
+    listed = [line.split()[0] for line in listing.strip().splitlines()]
+    assert tuple(each for each in listed if each in COMMANDS) == COMMANDS
 
 
 @pytest.mark.parametrize("command", COMMANDS)
