@@ -227,10 +227,10 @@ class FunctionParameters:
         return not any(self._fields.values()) and all(map(_is_plain, self.hints.values()))
 
     def _full_schema(self) -> dict[str, Any]:
-        from pydantic.errors import PydanticUserError
-
         if self._is_plain:
             return self._plain_schema()
+
+        from pydantic.errors import PydanticUserError
 
         try:
             schema = self._adapter.json_schema()
@@ -316,7 +316,9 @@ def _schema_of(hint: Any, shown: str) -> dict[str, Any]:
         hint: the type.
         shown: its text: ``int | str`` and ``str | int`` are equal, and their schemas are not.
     """
-    return _adapter_of(hint).json_schema()
+    # Most tools have these alone, and a listing of them need not import pydantic.
+    names = {str: "string", int: "integer", float: "number", bool: "boolean"}
+    return {"type": names[hint]} if hint in names else _adapter_of(hint).json_schema()
 
 
 def _adapter_of(hint: Any) -> TypeAdapter[Any]:
