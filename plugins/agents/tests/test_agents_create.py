@@ -26,6 +26,9 @@ from oneclaw_core.compaction.estimate import definition_tokens
 from oneclaw_core.manifests.manifest import load_manifest
 from oneclaw_core.permissions import Decision, Grant
 
+# Its agents have tools of other plugins.
+pytestmark = pytest.mark.one_python
+
 PROMPT = "You write poems."
 MODEL = "openai_compatible/parent-model"
 

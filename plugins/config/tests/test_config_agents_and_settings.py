@@ -8,6 +8,8 @@ from how_long import some
 POET = ("create_agent", {"name": "Poet", "system_prompt": "You write poems. " * 20})
 
 
+# The plugin agents makes the agent.
+@pytest.mark.one_python
 @pytest.mark.parametrize(
     ("name", "arguments", "error_type"),
     some(
