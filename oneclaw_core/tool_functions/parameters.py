@@ -354,6 +354,8 @@ def _note_default(described: dict[str, Any], default: Any) -> None:
     if default is None or described.get("default", ...) is None:
         described.pop("default", None)
         _leave_out_null(described)
+    elif type(default) in (str, int, bool):
+        described.setdefault("default", default)
     elif default is not inspect.Parameter.empty and "default" not in described:
         from pydantic_core import to_jsonable_python
 
