@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pytest_oneclaw import HomeUnderTest
 
 from oneclaw_core import ToolContext, ToolResult, ToolSelection, tool, untrusted
-from oneclaw_core.builtin.files import Wanted, read_result
+from oneclaw_core.builtin.results import Wanted, read_result
 from oneclaw_core.testing.scripted import MODEL
 from oneclaw_core.types.kept_results import KeptResult, json_preview, shown_of_result
 from oneclaw_core.types.text import compact_json

@@ -119,6 +119,6 @@ def test_a_conversation_reads_no_group_that_it_does_not_need(oneclaw, install_pl
     assert oneclaw("run", "hello").status == 0
     assert not reads.exists()
 
-    misspelt = oneclaw("run", "--allow", "far.sial", "hello")
-    assert "did you mean far.sail?" in misspelt.stderr
+    mistyped = oneclaw("run", "--allow", "far.sial", "hello")
+    assert "did you mean far.sail?" in mistyped.stderr
     assert reads.read_text() == "read"
