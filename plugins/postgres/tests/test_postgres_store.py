@@ -631,7 +631,12 @@ def test_a_store_shows_its_database_without_the_user(tmp_path: Path) -> None:
     assert "postgres@" not in name
 
 
-def test_what_a_test_leaves_in_a_database_is_not_there_for_the_next(postgres: PostgresServer, tmp_path: Path) -> None:
+def test_what_a_test_leaves_in_a_database_is_not_there_for_the_next(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # However much the tests before have let this database grow.
+    monkeypatch.setattr("postgres_server.MOST_GROWTH_BYTES", sys.maxsize)
+
     async def leave_something() -> None:
         async with opened(tmp_path) as store:
             session = await store.create_session("left", agent="default")
