@@ -8,20 +8,19 @@ import logging
 import os
 import time
 import zlib
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core import OneClawError, ToolGroupDefinition
 from oneclaw_core.plugins import PluginProblem
 from oneclaw_core.tools import read_private, write_private
-from oneclaw_mcp.cleaning import cleaned
-from oneclaw_mcp.manifest import ManifestFolder, read_resource_tool
-from oneclaw_mcp.servers import ServerBook
+from oneclaw_mcp.naming import MANIFESTS_FOLDER, SERVERS_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from oneclaw_mcp.manifest import KnownTool, Manifest
+    from oneclaw_mcp.manifest import KnownTool, Manifest, ManifestFolder
     from oneclaw_mcp.servers import Server
 
 _FORMAT = 5
@@ -111,10 +110,16 @@ class ServerIndex:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / "index.json"
-        self._book = ServerBook(folder)
-        self._manifests = ManifestFolder(folder)
+        self._configured, self._known = folder / SERVERS_FILE, folder / MANIFESTS_FOLDER
         self._servers: tuple[list[int], dict[str, Server]] | None = None
         self._last: tuple[list[int], str, Manifest | None] | None = None
+
+    @cached_property
+    def _manifests(self) -> ManifestFolder:
+        # A start whose index is up to date reads no manifest.
+        from oneclaw_mcp.manifest import ManifestFolder
+
+        return ManifestFolder(self._folder)
 
     def servers(self) -> dict[str, Server]:
         """Return the configured servers; the file is read when it has changed.
@@ -122,9 +127,11 @@ class ServerIndex:
         Raises:
             OneClawError: it is damaged.
         """
-        stamp = _stamp(self._book.path)
+        from oneclaw_mcp.servers import ServerBook
+
+        stamp = _stamp(self._configured)
         if self._servers is None or self._servers[0] != stamp:
-            self._servers = stamp, self._book.read()
+            self._servers = stamp, ServerBook(self._folder).read()
         return self._servers[1]
 
     def manifest(self, server: Server) -> Manifest | None:
@@ -144,13 +151,13 @@ class ServerIndex:
         Raises:
             OneClawError: the file of the servers is damaged.
         """
-        configured, folder = _stamp(self._book.path), _stamp(self._manifests.folder)
+        configured, folder = _stamp(self._configured), _stamp(self._known)
         document = self._stored()
         known = {name: IndexedServer.from_json(each) for name, each in document["servers"].items()}
         # Each manifest is written anew as a whole, which changes the folder too.
         if document["configured"] == configured and document["folder"] == folder:
             return known
-        manifests, before = dict(_stamps(self._manifests.folder)), document["manifests"]
+        manifests, before = dict(_stamps(self._known)), document["manifests"]
         settled = folder if _is_settled(folder) else None
         if document["configured"] == configured and before == manifests:
             if settled is not None:
@@ -215,6 +222,8 @@ class ServerIndex:
 
 def tools_by_group(server: Server, manifest: Manifest) -> dict[str, list[KnownTool]]:
     """Return the accepted tools of a server by their groups, and the one that reads its resources."""
+    from oneclaw_mcp.manifest import read_resource_tool
+
     found: dict[str, list[KnownTool]] = {}
     for each in manifest.tools:
         found.setdefault(each.group, []).append(each)
@@ -227,9 +236,7 @@ def tools_by_group(server: Server, manifest: Manifest) -> dict[str, list[KnownTo
 def _groups(server: Server, manifest: Manifest) -> Iterator[IndexedGroup]:
     for name, tools in sorted(tools_by_group(server, manifest).items()):
         part = name.removeprefix(server.group).strip("_")
-        # A model reads this line before the group is loaded, and it marks no conversation.
-        says = _sentence(manifest.instructions) if server.trusts_annotations and not part else ""
-        text = server.description or says or _named(tools)
+        text = server.description or _described(server, manifest, tools, bool(part))
         of_part = f", {part}" if part else ""
         yield IndexedGroup.of(
             name,
@@ -239,12 +246,15 @@ def _groups(server: Server, manifest: Manifest) -> Iterator[IndexedGroup]:
         )
 
 
-def _sentence(text: str) -> str:
-    line = " ".join(text.split())
-    return cleaned(line.partition(". ")[0], _DESCRIPTION_CHARACTERS)
+def _described(server: Server, manifest: Manifest, tools: list[KnownTool], is_part: bool) -> str:
+    """Return what a group is for: in the server's words if it is trusted, else the names of its tools."""
+    from oneclaw_mcp.cleaning import cleaned
 
-
-def _named(tools: list[KnownTool]) -> str:
+    # A model reads this line before the group is loaded, and it marks no conversation.
+    if server.trusts_annotations and not is_part:
+        says = cleaned(" ".join(manifest.instructions.split()).partition(". ")[0], _DESCRIPTION_CHARACTERS)
+        if says:
+            return says
     return cleaned("Tools " + ", ".join(each.wire for each in tools), _DESCRIPTION_CHARACTERS)
 
 
