@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-
-from oneclaw_core.types.text import compact_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +16,6 @@ ASKING = "tools that ask"
 """Kind of the capability of tools that ask for permissions by themselves."""
 
 TOOL_HOOK, SETTINGS_HOOK = "register_tools", "register_settings"
-_BYTES_PER_TOKEN = 4
 _KINDS = {
     "register_tools.source": RUNTIME_TOOLS,
     "register_providers": "provider type",
@@ -109,19 +104,6 @@ class Capability(NamedTuple):
         return f"{_TEXTS.get(self.kind, self.kind)} {self.name}".rstrip()
 
 
-@dataclass(frozen=True, slots=True)
-class TokenCost:
-    """The estimated tokens of a plugin's tool definitions.
-
-    Attributes:
-        core: in every request.
-        groups: of each tool group, sent once the group is loaded.
-    """
-
-    core: int
-    groups: Mapping[str, int]
-
-
 def derived_capabilities(rows: Iterable[Row], hooks: Iterable[str]) -> frozenset[Capability]:
     """Return what a plugin may do, as far as its registrations tell.
 
@@ -167,26 +149,3 @@ def _of_row(row: Row) -> Iterator[Capability]:
     elif row.hook in _KINDS:
         parent = options.get("parent")
         yield Capability(_KINDS[row.hook], f"{parent} {row.name}" if parent else row.name)
-
-
-def token_cost(rows: Iterable[Row]) -> TokenCost:
-    """Estimate the tokens of a plugin's tools: four bytes count as one."""
-    core, groups = 0, dict[str, int]()
-    for row in rows:
-        if row.definition is None:
-            continue
-        tokens = definition_tokens(row.definition.to_dict())
-        group = row.options.get("group")
-        if group:
-            groups[group] = groups.get(group, 0) + tokens
-        else:
-            core += tokens
-    return TokenCost(core, groups)
-
-
-def definition_tokens(definition: Mapping[str, Any]) -> int:
-    """Estimate a tool definition, given as JSON data; its parameters may be JSON text."""
-    parameters = definition.get("parameters")
-    parameters = json.loads(parameters) if isinstance(parameters, str) else parameters
-    sent = {"name": definition["name"], "description": definition["description"], "parameters": parameters}
-    return -(-len(compact_json(sent).encode("utf-8", "replace")) // _BYTES_PER_TOKEN)

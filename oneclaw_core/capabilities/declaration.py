@@ -114,6 +114,14 @@ class Declaration:
         return any(each.kind == kind and fnmatchcase(name, each.name) for each in self.reasons)
 
 
+def beyond(capabilities: frozenset[Capability], reviewed: frozenset[Capability]) -> frozenset[Capability]:
+    """Return the capabilities that were not reviewed. A review of "anything" has reviewed each part of it."""
+    new = capabilities - reviewed
+    if UNDECLARED in reviewed:
+        return frozenset(each for each in new if each.kind not in DECLARED_KINDS)
+    return new
+
+
 def read_declaration(plugin: str, module: str, root: Folder) -> Declaration:
     """Read what a plugin declares; no code of it runs.
 

@@ -45,7 +45,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.cli.output import reserved_stdout as reserved_stdout
     from oneclaw_core.cli.output import styled as styled
     from oneclaw_core.cli.output import table_text as table_text
-    from oneclaw_core.cli.plugins import look_at_unpacked as look_at_unpacked
     from oneclaw_core.cli.providers import given_options as given_options
     from oneclaw_core.cli.providers import service_options as service_options
     from oneclaw_core.cli.providers import warn_of_environment as warn_of_environment
@@ -66,11 +65,11 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.config.keys import EnvironmentVariables as EnvironmentVariables
     from oneclaw_core.files.attachments import read_attachment as read_attachment
     from oneclaw_core.files.attachments import size_text as size_text
-    from oneclaw_core.installation.reviewing import note_reviewed as note_reviewed
     from oneclaw_core.installation.stores import backend_of as backend_of
     from oneclaw_core.installation.stores import home_with_backend as home_with_backend
     from oneclaw_core.previews.preview import request_document as request_document
     from oneclaw_core.services.manager import chat_services as chat_services
+    from oneclaw_core.shipped.missing import similar_names as similar_names
     from oneclaw_core.system.home import find_profiles as find_profiles
     from oneclaw_core.types.agents import MAX_SYSTEM_PROMPT_CHARACTERS as MAX_SYSTEM_PROMPT_CHARACTERS
     from oneclaw_core.types.budget import dollars as dollars

@@ -6,34 +6,20 @@ Works when every one of them is broken.
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.capabilities.capability import definition_tokens
-from oneclaw_core.capabilities.page import ReviewedPlugin, page_lines
-from oneclaw_core.capabilities.record import user_reviews
-from oneclaw_core.cli.catalog import HomeCatalog, load_catalog
+from oneclaw_core.cli.catalog import load_catalog
 from oneclaw_core.cli.command_group import CommandGroup
-from oneclaw_core.cli.output import (
-    document_of,
-    is_terminal,
-    json_option,
-    print_json,
-    print_listing,
-    print_text,
-    printable,
-    warn,
-)
+from oneclaw_core.cli.output import document_of, json_option, print_listing, print_text, warn
 from oneclaw_core.cli.running import with_store
-from oneclaw_core.config.user_choices import sandbox_setting
-from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
-from oneclaw_core.installation.origins import PluginOrigins, normalised, package_of, report_origins
-from oneclaw_core.installation.reviewing import is_ours, reviewed_package, reviewed_plugins, seen_plugins
+from oneclaw_core.compaction.estimate import definition_tokens
+from oneclaw_core.errors import UsageError
+from oneclaw_core.installation.origins import report_origins
+from oneclaw_core.installation.reviewing import reviewed_plugins
 from oneclaw_core.installation.skill_checks import report_skill_problems
 from oneclaw_core.plugins.cache import PluginCache, cache_path
-from oneclaw_core.plugins.installed import find_installed
 from oneclaw_core.plugins.loading import discover
 from oneclaw_core.plugins.plugin import BUILTIN_PLUGIN, Plugin
 from oneclaw_core.plugins.running.hook_timeouts import HookTimeouts
@@ -41,10 +27,7 @@ from oneclaw_core.shipped.missing import similar_names
 from oneclaw_core.system.home import find_home
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from oneclaw_core.installation.sandboxed_look import Look
+    from oneclaw_core.cli.catalog import HomeCatalog
 
 SETTING = "disabled_plugins"
 VARIABLE = "ONECLAW_DISABLED_PLUGINS"
@@ -78,114 +61,6 @@ def list_plugins(as_json: bool) -> None:
             kind = "problem" if problem.is_error else "note"
             print_text(f"\n{record.name}: {kind} in {problem.where}: {problem.cause}")
             print_text(f"  what to do: {problem.remedy}")
-
-
-@plugins.command("review", short_help="Review what a plugin may do.")
-@click.argument("name")
-@click.option("--accept", "is_accepted", is_flag=True, help="Accept all of it without a question.")
-@click.option("--without-sandbox", is_flag=True, help="If there is no sandbox, import it without one.")
-@json_option
-def review(name: str, is_accepted: bool, without_sandbox: bool, as_json: bool) -> None:
-    """Review what a plugin may do, and accept it.
-
-    NAME is a plugin or its package. What you have accepted before is not shown again. What goes beyond it is withheld
-    until you accept it.
-    """
-    catalog = load_catalog(is_quiet=True)
-    installed = _named(name)
-    seen = _seen(catalog, installed, needs_sandbox=not without_sandbox)
-    if as_json:
-        print_json([each.to_dict() for each in seen])
-    else:
-        print_text("\n".join(map(printable, page_lines(seen))))
-    unseen = next((each.unseen for each in seen if each.unseen), "")
-    if unseen and not without_sandbox:
-        raise OneClawError(f"not looked at: {unseen}; to import it without a sandbox: add --without-sandbox")
-    is_new = any(each.new or each.reviewed is None for each in seen)
-    if as_json and not is_accepted:
-        return
-    if is_new and not is_accepted:
-        if not is_terminal(sys.stdin):
-            raise UsageError("no one can be asked here: to accept it, add --accept")
-        if not click.confirm("Accept this?", default=False, err=True):
-            raise OneClawError("nothing was accepted")
-    package = package_of(installed[0])
-    user_reviews().note(package, reviewed_package(installed[0], {each.name: each.capabilities for each in seen}))
-    if catalog.home.path.is_dir():
-        PluginOrigins(catalog.home).accept(installed, {package})
-    if not as_json:
-        is_accepted = is_new or any(each.name in _unreviewed(catalog) for each in installed)
-        print_text(f"{package} is reviewed" if is_accepted else "there is nothing to accept")
-
-
-def _named(name: str) -> list[Plugin]:
-    installed = discover()
-    found = [each for each in installed if name == each.name or normalised(name) == package_of(each)]
-    if not found:
-        close = similar_names(name, [each.name for each in installed])
-        hint = f"did you mean {close}?" if close else "oneclaw plugins list shows all"
-        raise NotFoundError(f"no plugin {name!r} is installed; {hint}")
-    if is_ours(found[0]):
-        raise UsageError(f"{package_of(found[0])} is a distribution of OneClaw: it needs no review")
-    return [each for each in installed if package_of(each) == package_of(found[0])]
-
-
-def _seen(catalog: HomeCatalog, plugins: Sequence[Plugin], *, needs_sandbox: bool) -> list[ReviewedPlugin]:
-    from oneclaw_core.installation.sandboxed_look import Look, look_at
-
-    cache = PluginCache(cache_path())
-    unknown = {each.target for each in cache.unknown(plugins)}
-    missing = [each for each in plugins if each.name in _unreviewed(catalog) or each.target in unknown]
-    looks = {each.target: cache.known(each) for each in plugins if each not in missing}
-    unseen = ""
-    if missing:
-        setting = sandbox_setting(catalog.states.settings, os.environ)
-        look = look_at(missing, None, setting, needs_sandbox=needs_sandbox)
-        looks, unseen = {**looks, **look.plugins}, look.unseen
-    return seen_plugins(plugins, None, Look(looks, unseen), user_reviews().read())
-
-
-def _unreviewed(catalog: HomeCatalog) -> set[str]:
-    return {each.name for each in catalog.plugins if each.status == "not reviewed"}
-
-
-def look_at_unpacked(folder: Path) -> Look:
-    """Look at plugins that are not installed, in the sandbox that the settings choose.
-
-    Args:
-        folder: with the packages, as they would be in ``site-packages``.
-    """
-    from oneclaw_core.installation.sandboxed_look import Look, look_at
-
-    plugins = find_installed([str(folder)])
-    if not plugins:
-        return Look()
-    setting = sandbox_setting(load_catalog(is_quiet=True).states.settings, os.environ)
-    return look_at(plugins, folder, setting)
-
-
-@plugins.command("accept")
-@click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--all", "is_all", is_flag=True, help="All plugins, as they are installed now.")
-def accept(names: tuple[str, ...], is_all: bool) -> None:
-    """Accept plugins that were installed or changed by something else.
-
-    NAME is a plugin or its package. 'oneclaw plugins list' reports a package that is new, or whose files changed while
-    its version did not, until it is accepted.
-    """
-    if is_all == bool(names):
-        raise UsageError("name the plugins to accept, or give --all")
-    installed = [each for each in load_catalog(is_quiet=True).plugins if each.is_installed]
-    packages = {package: package for package in map(package_of, installed)}
-    packages |= {each.name: package_of(each) for each in installed}
-    unknown = [each for each in names if normalised(each) not in packages and each not in packages]
-    if unknown:
-        raise NotFoundError(f"no plugin {unknown[0]!r} is installed; oneclaw plugins list shows all")
-    accepted = {packages.get(each) or packages[normalised(each)] for each in names} or set(packages.values())
-    home = find_home()
-    home.create()
-    PluginOrigins(home).accept(installed, accepted)
-    print_text(f"accepted as installed: {', '.join(sorted(accepted))}")
 
 
 @plugins.command("disable")
@@ -274,7 +149,7 @@ def _cost(record: Plugin, catalog: HomeCatalog) -> dict[str, int]:
     for name in record.tools:
         tool, source = catalog.registry.get_tool(name), catalog.registry.get_source_info(name)
         if tool is not None and source is not None:
-            cost["groups" if source.group_name else "core"] += definition_tokens(tool.definition.to_dict())
+            cost["groups" if source.group_name else "core"] += definition_tokens(tool.definition)
     return cost
 
 

@@ -11,5 +11,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.config.plugin_settings import registered_settings as registered_settings
     from oneclaw_core.config.plugin_settings import settle_settings as settle_settings
     from oneclaw_core.config.provider_options import http_parts as http_parts
+    from oneclaw_core.config.user_choices import sandbox_setting as sandbox_setting
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -143,21 +143,6 @@ def report_origins(home: Home, records: Iterable[Plugin], *, is_thorough: bool =
     return found
 
 
-def accept_plugins(packages: Iterable[str]) -> None:
-    """Take down packages with plugins as they are now, as known to the user.
-
-    Args:
-        packages: their names.
-
-    Raises:
-        OneClawError: the record cannot be written.
-    """
-    from oneclaw_core.plugins.installed import find_installed
-    from oneclaw_core.system.home import find_home
-
-    PluginOrigins(find_home()).accept(find_installed(), {normalised(each) for each in packages})
-
-
 def _by_package(plugins: Iterable[Plugin]) -> dict[str, Plugin]:
     found: dict[str, Plugin] = {}
     for each in plugins:

@@ -1,4 +1,4 @@
-"""Reviews of plugins: withhold what goes beyond what the user has reviewed, and show what there is to review.
+"""Reviews of plugins: withhold what goes beyond what the user has reviewed.
 
 OneClaw's own distributions need no review. A plugin that was never reviewed, such as one that pip installed, works
 unless the setting ``reviewed_plugins_only`` is on. If what was reviewed cannot be read, no plugin of others is loaded.
@@ -17,31 +17,25 @@ from oneclaw_core.capabilities.capability import (
     SETTINGS_HOOK,
     Capability,
     derived_capabilities,
-    token_cost,
     withheld_rows,
     without_secrets,
 )
-from oneclaw_core.capabilities.declaration import Declaration, DeclarationError, read_declaration
-from oneclaw_core.capabilities.page import ReviewedPlugin, beyond
+from oneclaw_core.capabilities.declaration import Declaration, DeclarationError, beyond, read_declaration
 from oneclaw_core.capabilities.record import ReviewedPackage, ReviewRecord, user_reviews
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.installation.origins import content_of, package_of
-from oneclaw_core.plugins.distributions import normalised
-from oneclaw_core.plugins.installed import find_installed
 from oneclaw_core.plugins.names.ownership import OURS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping
 
     from oneclaw_core.capabilities.capability import Row
-    from oneclaw_core.installation.sandboxed_look import Look
     from oneclaw_core.plugins.plugin import Plugin
 
 REVIEW = "review"
 """The step of a plugin that problems of a review name."""
 
 _MOST_SHOWN = 5
-_LOOK_FAILED = "it ended the process that looked at it, or did not end in time"
 _log = logging.getLogger("oneclaw.plugins")
 
 
@@ -198,100 +192,3 @@ def _cause(new: Iterable[Capability]) -> str:
     shown = sorted(new)
     more = f" and {len(shown) - _MOST_SHOWN} more" if len(shown) > _MOST_SHOWN else ""
     return f"it goes beyond what you reviewed, and this is withheld: {'; '.join(map(str, shown[:_MOST_SHOWN]))}{more}"
-
-
-def new_pages(folder: Path, look: Look) -> list[ReviewedPlugin]:
-    """Return what the page shows of plugins that are not installed; OneClaw's own are left out.
-
-    Args:
-        folder: with the packages, as they would be in ``site-packages``.
-        look: what was found there.
-    """
-    return seen_plugins(find_installed([str(folder)]), folder, look, user_reviews().read())
-
-
-def seen_plugins(
-    plugins: Sequence[Plugin], root: Path | None, look: Look, known: Mapping[str, ReviewedPackage]
-) -> list[ReviewedPlugin]:
-    """Put together what the page shows of plugins; OneClaw's own are left out, as they need no review.
-
-    Args:
-        plugins: the plugins.
-        root: where they were unpacked to; ``None`` for installed plugins.
-        look: what was found.
-        known: what the user has reviewed, by package.
-    """
-    found: list[ReviewedPlugin] = []
-    for plugin in plugins:
-        if is_ours(plugin):
-            continue
-        problems: list[str] = []
-        try:
-            declared = _declared_by(plugin, root)
-        except DeclarationError as error:
-            declared = Declaration(plugin.name, {})
-            problems.append(str(error))
-        package = f"{plugin.distribution} {plugin.version}"
-        looked_at = look.plugins.get(plugin.target)
-        if looked_at is not None:
-            seen = _seen_plugin(looked_at, package, declared)
-        else:
-            if not look.unseen:
-                problems.append(_LOOK_FAILED)
-            unseen = look.unseen or _LOOK_FAILED
-            seen = ReviewedPlugin(plugin.name, package, None, declared, unseen=unseen)
-        reviewed = known[package_of(plugin)].plugins.get(plugin.name) if package_of(plugin) in known else None
-        found.append(replace(seen, name=plugin.name, reviewed=reviewed, problems=(*seen.problems, *problems)))
-    return found
-
-
-def _declared_by(plugin: Plugin, root: Path | None) -> Declaration:
-    """Read what a plugin declares.
-
-    Raises:
-        DeclarationError: it is invalid.
-    """
-    if root is not None:
-        return read_declaration(plugin.name, plugin.target, root)
-    return declaration_of(plugin)
-
-
-def _seen_plugin(plugin: Plugin, package: str, declared: Declaration) -> ReviewedPlugin:
-    """Return what the page shows of a plugin, from what it registers."""
-    rows = plugin.registrations
-    return ReviewedPlugin(
-        plugin.name,
-        package,
-        derived_capabilities(rows, plugin.hooks),
-        declared,
-        token_cost(rows),
-        tools=sum(row.definition is not None for row in rows),
-        problems=tuple(each.cause for each in plugin.problems if each.is_error),
-    )
-
-
-def note_reviewed(seen: Iterable[ReviewedPlugin], removed: Iterable[str] = ()) -> list[str]:
-    """Note that the user has accepted what a page has shown of packages that are installed now.
-
-    Args:
-        seen: plugins that were shown; one that nothing has looked at stays without a review.
-        removed: packages that were uninstalled, whose reviews are forgotten.
-
-    Returns:
-        The names of plugins that still need a review.
-
-    Raises:
-        OneClawError: that cannot be written.
-    """
-    record = user_reviews()
-    for name in removed:
-        record.forget(normalised(name))
-    shown = {(each.name, each.package): each for each in seen}
-    missing: list[str] = []
-    for plugin in find_installed() if shown else ():
-        each = shown.get((plugin.name, f"{plugin.distribution} {plugin.version}"))
-        if each is not None and each.derived is not None:
-            record.note(package_of(plugin), reviewed_package(plugin, {plugin.name: each.capabilities}))
-        elif each is not None:
-            missing.append(plugin.name)
-    return missing

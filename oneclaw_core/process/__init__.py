@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.errors import SandboxError as SandboxError
     from oneclaw_core.errors import describe_error as describe_error
+    from oneclaw_core.process.plugin_looks import looking_command as looking_command
+    from oneclaw_core.process.plugin_looks import read_answers as read_answers
     from oneclaw_core.process.python_runner import PythonProcess as PythonProcess
     from oneclaw_core.process.python_runner import describe_end as describe_end
     from oneclaw_core.process.python_runner import python_process as python_process

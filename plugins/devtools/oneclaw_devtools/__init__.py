@@ -16,6 +16,8 @@ _COMMANDS = {
     "upgrade": ("install:upgrade", "Install newer versions of plugins."),
     "uninstall": ("install:uninstall", "Uninstall plugins, by the names of their packages."),
     "sync": ("sync:sync", "Reinstall the plugins that an upgrade of OneClaw removed."),
+    "review": ("review:review", "Review what a plugin may do."),
+    "accept": ("review:accept", "Accept plugins that something else installed or changed."),
     "search": ("search:search", "Find plugins in the index."),
     "box": ("box:box", "Run a plugin's tools in a sandbox."),
     "unbox": ("box:unbox", "Take a plugin out of its box."),

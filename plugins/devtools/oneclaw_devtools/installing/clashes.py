@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oneclaw_core import ToolRegistry
-    from oneclaw_core.installation import Look
     from oneclaw_core.plugins import Name, NameRecord
+    from oneclaw_devtools.reviewing.sandboxed_look import Look
 
 _PLUGIN, _TOOL = "plugin", "tool"
 

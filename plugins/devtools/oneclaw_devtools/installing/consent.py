@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from oneclaw_core.installation import Look
     from oneclaw_devtools.installing.clashes import NameClash
     from oneclaw_devtools.installing.package_manager import ResolvedPackage
     from oneclaw_devtools.installing.record import RecordedPlugin
     from oneclaw_devtools.installing.requirement import PluginRequirement
+    from oneclaw_devtools.reviewing.sandboxed_look import Look
 
 
 def show_packages(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from oneclaw_core import OneClawError, find_home
-from oneclaw_core.capabilities import page_lines
-from oneclaw_core.cli import is_terminal, look_at_unpacked, note_reviewed, print_json, print_text, printable_line
-from oneclaw_core.installation import Look, accept_plugins, new_pages
+from oneclaw_core.cli import is_terminal, print_json, print_text, printable_line
+from oneclaw_core.installation import PluginOrigins
+from oneclaw_core.plugins import find_installed, normalised
 from oneclaw_devtools.installing.backup import PackageBackup
 from oneclaw_devtools.installing.changes import describe_changes, find_broken, find_problems, load_plugins
 from oneclaw_devtools.installing.consent import release_warnings, settle_names, show_packages
@@ -21,13 +21,16 @@ from oneclaw_devtools.installing.output import fail, show
 from oneclaw_devtools.installing.package_manager import PackageManager, SourceOnlyError, find_environment
 from oneclaw_devtools.installing.record import InstallationRecord, RecordedPlugin
 from oneclaw_devtools.installing.requirement import parse_name
+from oneclaw_devtools.reviewing.page import page_lines
+from oneclaw_devtools.reviewing.sandboxed_look import Look, look_at_unpacked
+from oneclaw_devtools.reviewing.seen_plugins import new_pages, note_reviewed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from oneclaw_core.capabilities import ReviewedPlugin
     from oneclaw_devtools.installing.package_manager import ResolvedPackage
     from oneclaw_devtools.installing.requirement import PluginRequirement
+    from oneclaw_devtools.reviewing.page import ReviewedPlugin
 
     Plan = tuple[Sequence[PluginRequirement], Sequence[ResolvedPackage]]
 
@@ -149,7 +152,7 @@ class Installer:
             for wanted, resolved in plans:
                 try:
                     added += self._install_plan(wanted, resolved, failures)
-                    accept_plugins(package.name for package in resolved)
+                    PluginOrigins(find_home()).accept(find_installed(), {normalised(each.name) for each in resolved})
                 except OneClawError as error:
                     failures.append(str(error))
             try:

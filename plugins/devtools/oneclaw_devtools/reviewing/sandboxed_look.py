@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from oneclaw_core.errors import SandboxError
-from oneclaw_core.files.paths import PathGuard
-from oneclaw_core.process.plugin_looks import looking_command, read_answers
-from oneclaw_core.process.programs import run_program
-from oneclaw_core.process.sandbox.choice import choose_sandbox
-from oneclaw_core.process.sandbox.policy import Network, SandboxPolicy
-from oneclaw_core.process.sandbox_rules import SandboxScope, sandbox_policy
-from oneclaw_core.process.scratch import Scratch
+from oneclaw_core.cli import load_catalog
+from oneclaw_core.config import sandbox_setting
+from oneclaw_core.files import PathGuard
+from oneclaw_core.plugins import PluginCache, cache_path, find_installed
+from oneclaw_core.process import (
+    Network,
+    SandboxError,
+    SandboxPolicy,
+    SandboxScope,
+    Scratch,
+    choose_sandbox,
+    looking_command,
+    read_answers,
+    run_program,
+    sandbox_policy,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from oneclaw_core.plugins.plugin import Plugin
+    from oneclaw_core.plugins import Plugin
 
 _SECONDS = 60.0
 
@@ -40,16 +49,43 @@ class Look:
     unseen: str = ""
 
 
-def look_at(plugins: Sequence[Plugin], root: Path | None, sandbox: str, *, needs_sandbox: bool = True) -> Look:
+def look_at_unpacked(folder: Path) -> Look:
+    """Look at plugins that are not installed.
+
+    Args:
+        folder: with the packages, as they would be in ``site-packages``.
+    """
+    plugins = find_installed([str(folder)])
+    return _look_at(plugins, folder) if plugins else Look()
+
+
+def look_at_installed(plugins: Sequence[Plugin], withheld: Collection[str], *, needs_sandbox: bool) -> Look:
+    """Look at installed plugins; one whose files are as they were at an earlier look is not imported again.
+
+    Args:
+        plugins: what to look at.
+        withheld: names of plugins that are not loaded before their review.
+        needs_sandbox: False to look without a sandbox where there is none.
+    """
+    cache = PluginCache(cache_path())
+    unknown = {each.target for each in cache.unknown(plugins)}
+    missing = [each for each in plugins if each.name in withheld or each.target in unknown]
+    look = _look_at(missing, None, needs_sandbox=needs_sandbox) if missing else Look()
+    known = {each.target: cache.known(each) for each in plugins if each not in missing}
+    return Look({**known, **look.plugins}, look.unseen)
+
+
+def _look_at(plugins: Sequence[Plugin], root: Path | None, *, needs_sandbox: bool = True) -> Look:
     """Import plugins in a process without network, secrets, the user's files and other programs.
+
+    It is in the sandbox that the settings choose.
 
     Args:
         plugins: what to look at.
         root: the directory that they were unpacked to; ``None`` for installed plugins.
-        sandbox: the setting ``sandbox``.
         needs_sandbox: False to look without a sandbox where there is none.
     """
-    chosen = choose_sandbox(sandbox)
+    chosen = choose_sandbox(sandbox_setting(load_catalog(is_quiet=True).states.settings, os.environ))
     if chosen.backend is None and needs_sandbox:
         return Look(unseen=f"there is no sandbox here: {chosen.strength.reason}")
     with TemporaryDirectory(prefix="oneclaw-look-") as directory:

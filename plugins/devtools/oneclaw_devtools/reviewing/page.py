@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.capabilities.capability import HOOK, Capability, TokenCost
-from oneclaw_core.capabilities.declaration import DECLARED_KINDS, UNDECLARED, Declaration
+from oneclaw_core.capabilities import DECLARED_KINDS, HOOK, UNDECLARED, beyond
+from oneclaw_core.cli import definition_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from oneclaw_core.capabilities import Capability, Declaration
+    from oneclaw_core.plugins import Registration
 
 _ENFORCED = (
     "Enforced by OneClaw: tools, permissions, hooks, services, pages, secrets, and the hosts and files that tools use "
@@ -21,6 +24,33 @@ _NOT_ENFORCED = (
     "itself is held by no rule; only a box holds it: oneclaw plugins box NAME"
 )
 _NOT_LOOKED_AT = "not looked at ({reason}): what it registers is not known before it is installed"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCost:
+    """The estimated tokens of a plugin's tool definitions.
+
+    Attributes:
+        core: in every request.
+        groups: of each tool group, sent once the group is loaded.
+    """
+
+    core: int
+    groups: Mapping[str, int]
+
+
+def token_cost(rows: Iterable[Registration]) -> TokenCost:
+    """Estimate the tokens of a plugin's tools."""
+    core, groups = 0, dict[str, int]()
+    for row in rows:
+        if row.definition is None:
+            continue
+        tokens, group = definition_tokens(row.definition), row.options.get("group")
+        if group:
+            groups[group] = groups.get(group, 0) + tokens
+        else:
+            core += tokens
+    return TokenCost(core, groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +105,6 @@ class ReviewedPlugin:
             "tokens": {"core": self.cost.core, "groups": dict(self.cost.groups)},
             "problems": list(self.problems),
         }
-
-
-def beyond(capabilities: frozenset[Capability], reviewed: frozenset[Capability]) -> frozenset[Capability]:
-    """Return the capabilities that were not reviewed. A review of "anything" has reviewed each part of it."""
-    new = capabilities - reviewed
-    if UNDECLARED in reviewed:
-        return frozenset(each for each in new if each.kind not in DECLARED_KINDS)
-    return new
 
 
 def page_lines(plugins: Sequence[ReviewedPlugin]) -> Iterator[str]:
