@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from oneclaw_core.channels.chat_channel import UndeliverableError as UndeliverableError
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
+    from oneclaw_core.channels.chat_channel import TurnListener as TurnListener
     from oneclaw_core.channels.chat_channel import split_text as split_text
-    from oneclaw_core.channels.commands import SlashCommand as SlashCommand
-    from oneclaw_core.channels.commands import SlashCommands as SlashCommands
     from oneclaw_core.channels.commands import expandable_command as expandable_command
-    from oneclaw_core.channels.commands import follow as follow
     from oneclaw_core.channels.commands import is_slash_command as is_slash_command
     from oneclaw_core.channels.commands import plugin_commands_of as plugin_commands_of
-    from oneclaw_core.channels.conversation import MOST_WAITING as MOST_WAITING
-    from oneclaw_core.channels.conversation import Conversation as Conversation
-    from oneclaw_core.channels.conversation import TurnListener as TurnListener
-    from oneclaw_core.channels.conversation import TurnQueue as TurnQueue
     from oneclaw_core.channels.mentions import with_mentioned_files as with_mentioned_files
+    from oneclaw_core.permissions.requests import Asker as Asker
     from oneclaw_core.previews.preview import SessionStatus as SessionStatus
+    from oneclaw_core.shipped.missing import missing_part as missing_part
+    from oneclaw_core.shipped.missing import why_missing as why_missing
+    from oneclaw_core.types.agents import GENERAL_ASSISTANT as GENERAL_ASSISTANT
+    from oneclaw_core.types.agents import REASONING_LEVELS as REASONING_LEVELS
     from oneclaw_core.types.agents import ReasoningLevel as ReasoningLevel
+    from oneclaw_core.types.user_question import UserAsker as UserAsker
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, "oneclaw_channels")

@@ -6,7 +6,7 @@ import base64
 import json
 from abc import abstractmethod
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from oneclaw_core.contract.contact_points import Channel, Receipt
 from oneclaw_core.errors import OneClawError
@@ -15,8 +15,8 @@ from oneclaw_core.permissions.requests import PermissionAnswer
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from oneclaw_core.channels.conversation import TurnListener
     from oneclaw_core.permissions.approval import ApprovalQuestion
+    from oneclaw_core.types.events import TurnEvent
     from oneclaw_core.types.user_question import UserQuestion
 
 _FENCE = "```"
@@ -124,6 +124,18 @@ class ChatQuestion:
     choices: tuple[tuple[str, str], ...] = ()
     approval: ApprovalQuestion | None = None
     user_question: UserQuestion | None = None
+
+
+class TurnListener(Protocol):
+    """Shows turns."""
+
+    def show(self, event: TurnEvent) -> None:
+        """Show an event."""
+        ...
+
+    def finish(self) -> None:
+        """End what is being shown, whether or not the turn came to its end."""
+        ...
 
 
 class ChatChannel(Channel):

@@ -5,6 +5,12 @@ each message to it. The router does what all channels share: pairing, a durable 
 questions, streaming.
 """
 
+from oneclaw_channels.commands import SlashCommand as SlashCommand
+from oneclaw_channels.commands import SlashCommands as SlashCommands
+from oneclaw_channels.commands import follow as follow
+from oneclaw_channels.conversation import MOST_WAITING as MOST_WAITING
+from oneclaw_channels.conversation import Conversation as Conversation
+from oneclaw_channels.conversation import TurnQueue as TurnQueue
 from oneclaw_channels.mailbox import ChatState as ChatState
 from oneclaw_channels.mailbox import Mailbox as Mailbox
 from oneclaw_channels.mailbox import Pairing as Pairing

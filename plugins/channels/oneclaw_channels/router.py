@@ -12,17 +12,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from oneclaw_channels.chat_view import MessageView, Questions, wait_for_event
+from oneclaw_channels.commands import SlashCommands, follow
+from oneclaw_channels.conversation import Conversation, TurnQueue
 from oneclaw_channels.mailbox import ChatState, Mailbox, OutgoingText, Pairing
 from oneclaw_channels.received_files import message_with_files
 from oneclaw_core import MessageType, OneClawError, PermissionAnswer, SessionBusyError, UsageError
 from oneclaw_core.channels import (
-    Conversation,
     RetryLaterError,
-    SlashCommands,
-    TurnQueue,
     UndeliverableError,
     expandable_command,
-    follow,
     is_slash_command,
     plugin_commands_of,
     split_text,

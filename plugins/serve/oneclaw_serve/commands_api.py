@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_channels import ChatState
+from oneclaw_channels import ChatState, Conversation, SlashCommands
 from pydantic import Field
 from starlette.responses import JSONResponse
 
 from oneclaw_core import NotFoundError, OneClawError
-from oneclaw_core.channels import Conversation, SlashCommands, expandable_command, is_slash_command
+from oneclaw_core.channels import expandable_command, is_slash_command
 from oneclaw_core.tools import printable
 from oneclaw_serve.endpoint import PERSON, Body, Endpoint
 from oneclaw_serve.errors import Refusal

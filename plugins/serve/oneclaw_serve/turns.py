@@ -8,8 +8,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from oneclaw_channels import Conversation
+
 from oneclaw_core import OneClawError, SessionBusyError, TurnStoppedError
-from oneclaw_core.channels import Conversation
 from oneclaw_serve.errors import Refusal
 from oneclaw_serve.live_turn import LiveTurn, Pulse
 from oneclaw_serve.waiting import CHANNEL

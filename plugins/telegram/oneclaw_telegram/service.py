@@ -9,10 +9,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_channels import ChatRouter
+from oneclaw_channels import ChatRouter, SlashCommands
 
 from oneclaw_core import OneClawError
-from oneclaw_core.channels import RetryLaterError, SlashCommands
+from oneclaw_core.channels import RetryLaterError
 from oneclaw_core.plugins import WebResponse
 from oneclaw_telegram.bot_api import POLL_SECONDS, BotApi, BotApiError
 from oneclaw_telegram.channel import TelegramChannel

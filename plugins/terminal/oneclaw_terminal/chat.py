@@ -12,9 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
+from oneclaw_channels import Conversation
 
 from oneclaw_core import __version__
-from oneclaw_core.channels import Conversation
 from oneclaw_core.cli import (
     EventLines,
     TurnView,

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from types import ModuleType
 
+    from oneclaw_channels import Conversation
+
     from oneclaw_core import OneClaw
-    from oneclaw_core.channels import Conversation
 
 _IMPORT_SECONDS = 30.0
 _OF_THE_PROGRAM = ("oneclaw_core", "oneclaw_terminal")

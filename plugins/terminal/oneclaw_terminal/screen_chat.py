@@ -8,15 +8,18 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from oneclaw_channels import MOST_WAITING, TurnQueue
+
 from oneclaw_core import OneClawError
-from oneclaw_core.channels import MOST_WAITING, TurnQueue, is_slash_command
+from oneclaw_core.channels import is_slash_command
 from oneclaw_core.cli import print_text, printable, styled
 from oneclaw_terminal.lines import line_history, slash_completer
 from oneclaw_terminal.screen import ChatScreen
 from oneclaw_terminal.talk import Talk
 
 if TYPE_CHECKING:
-    from oneclaw_core.channels import Conversation
+    from oneclaw_channels import Conversation
+
     from oneclaw_terminal.reloading import Reloader
     from oneclaw_terminal.view import ChatView
 

@@ -7,13 +7,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneclaw_core.channels import SlashCommand
+from oneclaw_channels import SlashCommand
+
 from oneclaw_core.cli import print_table, read_attachment, size_text
 from oneclaw_core.tools import one_line
 from oneclaw_terminal.view import Verbosity
 
 if TYPE_CHECKING:
-    from oneclaw_core.channels import Conversation
+    from oneclaw_channels import Conversation
 
 _DESCRIPTION_CHARACTERS = 70
 

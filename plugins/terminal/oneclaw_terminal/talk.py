@@ -9,9 +9,10 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import click
+from oneclaw_channels import SlashCommands, follow
 
 from oneclaw_core import OneClawError
-from oneclaw_core.channels import SlashCommands, expandable_command, follow, is_slash_command, with_mentioned_files
+from oneclaw_core.channels import expandable_command, is_slash_command, with_mentioned_files
 from oneclaw_core.cli import EventLines, has_no_room, print_error, print_text, reserved_stdout
 from oneclaw_terminal.clipboard import copy_sequence
 from oneclaw_terminal.slash_commands import TERMINAL
@@ -20,8 +21,9 @@ from oneclaw_terminal.wrapping import print_wrapped
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from oneclaw_channels import Conversation
+
     from oneclaw_core import ChatAnswer
-    from oneclaw_core.channels import Conversation
     from oneclaw_terminal.lines import ChatInput
     from oneclaw_terminal.reloading import Reloader
 

@@ -16,8 +16,10 @@ from oneclaw_core.cli import TurnView, cut_to_width, dollars, printable, printab
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+    from oneclaw_channels import Conversation
+
     from oneclaw_core import TurnEvent
-    from oneclaw_core.channels import Conversation, SessionStatus
+    from oneclaw_core.channels import SessionStatus
     from oneclaw_terminal.markdown import Block, MarkdownBlocks
     from oneclaw_terminal.screen import ChatScreen
 

@@ -3,11 +3,12 @@
 import sys
 
 import pytest
+from oneclaw_channels import Conversation
+from oneclaw_channels.commands import SHARED
 from oneclaw_terminal.slash_commands import TERMINAL
 from oneclaw_terminal.talk import Talk
 
-from oneclaw_core.channels import Conversation
-from oneclaw_core.channels.commands import OWN_COMMANDS, SHARED
+from oneclaw_core.channels.commands import OWN_COMMANDS
 from oneclaw_core.cli import TurnView
 
 pytestmark = pytest.mark.every_python

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from oneclaw_core.channels.conversation import MOST_WAITING, Conversation, TurnQueue
+from oneclaw_channels import MOST_WAITING, Conversation, TurnQueue
 
 
 def play(scene):

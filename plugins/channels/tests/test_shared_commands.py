@@ -3,10 +3,9 @@
 import asyncio
 
 import pytest
+from oneclaw_channels import Conversation, SlashCommands
 
 from oneclaw_core import UsageError, hookimpl
-from oneclaw_core.channels.commands import SlashCommands
-from oneclaw_core.channels.conversation import Conversation
 
 
 async def lend(context, rest):

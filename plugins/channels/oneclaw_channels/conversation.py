@@ -8,37 +8,19 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.errors import UsageError
-from oneclaw_core.types.agents import GENERAL_ASSISTANT, Agent, ReasoningLevel
+from oneclaw_core import UsageError
+from oneclaw_core.channels import GENERAL_ASSISTANT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 
-    from oneclaw_core.app import OneClaw
-    from oneclaw_core.contract.arguments import SessionInfo
-    from oneclaw_core.permissions.requests import Asker
-    from oneclaw_core.previews.preview import SessionStatus
-    from oneclaw_core.sessions.sessions import Session
-    from oneclaw_core.types.events import TurnEvent
-    from oneclaw_core.types.messages import Attachment
-    from oneclaw_core.types.model_requests import ModelRequest
-    from oneclaw_core.types.user_question import UserAsker
+    from oneclaw_core import Agent, Attachment, OneClaw, SessionInfo, TurnEvent
+    from oneclaw_core.channels import Asker, ReasoningLevel, SessionStatus, TurnListener, UserAsker
+    from oneclaw_core.providers import ModelRequest
 
 MOST_WAITING = 20
-
-
-class TurnListener(Protocol):
-    """Shows turns."""
-
-    def show(self, event: TurnEvent) -> None:
-        """Show an event."""
-        ...
-
-    def finish(self) -> None:
-        """End what is being shown, whether or not the turn came to its end."""
-        ...
 
 
 @dataclass
@@ -82,13 +64,9 @@ class Conversation:
     is_running: bool = False
     _notices: set[str] = field(default_factory=set)
 
-    async def session(self) -> Session | None:
+    async def session(self) -> SessionInfo | None:
         """Return the session, ``None`` if it is not begun."""
         return await self.claw.store.find_session(self.session_name) if self.session_name is not None else None
-
-    async def session_info(self) -> SessionInfo | None:
-        """Return the session as plugins see it."""
-        return await self.session()
 
     async def status(self) -> SessionStatus:
         """Return where the session stands."""
