@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.cli.catalog import HomeCatalog as HomeCatalog
     from oneclaw_core.cli.catalog import load_catalog as load_catalog
     from oneclaw_core.cli.catalog import not_found as not_found
+    from oneclaw_core.cli.keys import read_secret as read_secret
     from oneclaw_core.cli.main import check_commands as check_commands
     from oneclaw_core.cli.models import warn_of_missing_prices as warn_of_missing_prices
     from oneclaw_core.cli.options import ConversationChoice as ConversationChoice
@@ -45,9 +46,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.cli.output import reserved_stdout as reserved_stdout
     from oneclaw_core.cli.output import styled as styled
     from oneclaw_core.cli.output import table_text as table_text
-    from oneclaw_core.cli.providers import given_options as given_options
-    from oneclaw_core.cli.providers import service_options as service_options
-    from oneclaw_core.cli.providers import warn_of_environment as warn_of_environment
     from oneclaw_core.cli.rendering import EventLines as EventLines
     from oneclaw_core.cli.rendering import TurnView as TurnView
     from oneclaw_core.cli.rendering import cut_to_width as cut_to_width

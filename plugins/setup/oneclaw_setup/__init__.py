@@ -12,15 +12,17 @@ if TYPE_CHECKING:
 
 _OF_GROUPS = {
     "models": {
-        "add": ("add_model", "Add a model that its service does not list."),
-        "remove": ("remove_model", "Remove a model that was added."),
-        "set": ("set_override", "Set a property of a model."),
-        "unset": ("unset_override", "Remove what was set for a model."),
+        "add": ("model_commands:add_model", "Add a model that its service does not list."),
+        "remove": ("model_commands:remove_model", "Remove a model that was added."),
+        "set": ("model_commands:set_override", "Set a property of a model."),
+        "unset": ("model_commands:unset_override", "Remove what was set for a model."),
     },
     "providers": {
-        "set": ("set_options", "Change how requests are sent to a model service."),
-        "enable": ("enable_provider", "Enable a disabled provider again."),
-        "disable": ("disable_provider", "Disable a provider with its models."),
+        "add": ("provider_commands:add_provider", "Add a model service, or change one that was added."),
+        "remove": ("provider_commands:remove_provider", "Remove a model service or a chain that was added."),
+        "set": ("provider_commands:set_options", "Change how requests are sent to a model service."),
+        "enable": ("provider_commands:enable_provider", "Enable a disabled provider again."),
+        "disable": ("provider_commands:disable_provider", "Disable a provider with its models."),
     },
 }
 """Commands for groups of OneClaw's own, each with its function and its line for ``--help``."""
@@ -33,5 +35,5 @@ def register_commands(register: CommandRegistrar) -> None:
     register("completion", "oneclaw_setup.completion:completion", help="Complete commands in bash, zsh or fish.")
     register("profiles", "oneclaw_setup.profiles:profiles", help="List the profiles, each a separate home.")
     for group, commands in _OF_GROUPS.items():
-        for name, (function, summary) in commands.items():
-            register(name, f"oneclaw_setup.model_services:{function}", help=summary, parent=group)
+        for name, (target, summary) in commands.items():
+            register(name, f"oneclaw_setup.{target}", help=summary, parent=group)

@@ -13,6 +13,7 @@ from oneclaw_terminal.clipboard import copy_sequence
 from pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal
 
 from oneclaw_core.channels.commands import OWN_COMMANDS
+from oneclaw_core.cli import with_configuration
 from oneclaw_core.http import clients as http
 
 pytestmark = pytest.mark.one_python  # needs other plugins
@@ -266,9 +267,7 @@ def test_a_turn_that_fails_unexpectedly_is_one_line_and_in_the_log(chat, install
             register("odd", lambda config: Odd())
         """,
     )
-    from oneclaw_core.cli.main import main
-
-    assert main(["providers", "add", "odd", "--type", "odd"]) == 0
+    with_configuration(lambda changes: changes.providers.add("odd", "odd"))
     outcome = chat("first", "/session", options=["--model", "odd/x"])
     assert outcome.status == 1
     assert outcome.stderr == f"oneclaw: unexpected KeyError; the traceback is in {home / 'logs' / 'oneclaw.log'}\n"

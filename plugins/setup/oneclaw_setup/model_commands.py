@@ -1,4 +1,4 @@
-"""Change models and their services: more of `oneclaw models` and `oneclaw providers`."""
+"""Change models: more of `oneclaw models`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core import UsageError
-from oneclaw_core.cli import (
-    given_options,
-    print_text,
-    service_options,
-    warn_of_environment,
-    warn_of_missing_prices,
-    with_configuration,
-)
+from oneclaw_core.cli import print_text, warn_of_missing_prices, with_configuration
 
 if TYPE_CHECKING:
     from oneclaw_core import Configuration
@@ -72,51 +64,6 @@ def unset_override(model: str, key: str | None) -> None:
     """
     with_configuration(lambda changes: changes.models.unsay(model, key))
     print_text(f"{key} of {model} is not set any more" if key else f"nothing is set for {model} any more")
-
-
-@click.command("set")
-@click.argument("name")
-@service_options
-def set_options(name: str, **options: Any) -> None:
-    """Change how requests are sent to a model service.
-
-    Built-in services can be changed, too.
-
-    The value of a header is a secret: it is stored like a key, for the current server of the provider, and not shown.
-    """
-    given = given_options(**options)
-    if not given:
-        raise UsageError("nothing to set: give --header, --timeout, --concurrency or --reasoning")
-    state = with_configuration(lambda changes: changes.providers.configure(name, **given))
-    lines = {
-        "silent for": f"{state.timeout_seconds:g} s",
-        "requests at the same time": state.concurrency or "any number",
-        "reasoning": state.reasoning or "as the service decides",
-        "headers": ", ".join(state.headers) or "none",
-    }
-    for what, value in lines.items():
-        print_text(f"{what}: {value}")
-
-
-@click.command("enable")
-@click.argument("name")
-def enable_provider(name: str) -> None:
-    """Enable a disabled provider again."""
-    _switch(name, is_enabled=True)
-
-
-@click.command("disable")
-@click.argument("name")
-def disable_provider(name: str) -> None:
-    """Disable a provider with its models, until it is enabled again."""
-    _switch(name, is_enabled=False)
-
-
-def _switch(name: str, *, is_enabled: bool) -> None:
-    with_configuration(lambda changes: changes.providers.change(name, is_enabled=is_enabled))
-    print_text(f"provider {name} is {'enabled' if is_enabled else 'disabled'}")
-    if not is_enabled:
-        warn_of_environment(name)
 
 
 def _shown(value: Any) -> str:
