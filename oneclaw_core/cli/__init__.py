@@ -35,11 +35,15 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.cli.options import session_hint as session_hint
     from oneclaw_core.cli.options import stacked as stacked
     from oneclaw_core.cli.options import yes_option as yes_option
+    from oneclaw_core.cli.output import RAW_VARIABLE as RAW_VARIABLE
+    from oneclaw_core.cli.output import document_of as document_of
     from oneclaw_core.cli.output import fitting_widths as fitting_widths
     from oneclaw_core.cli.output import has_no_room as has_no_room
     from oneclaw_core.cli.output import is_terminal as is_terminal
+    from oneclaw_core.cli.output import json_text as json_text
     from oneclaw_core.cli.output import longest_words as longest_words
     from oneclaw_core.cli.output import print_error as print_error
+    from oneclaw_core.cli.output import print_listing as print_listing
     from oneclaw_core.cli.output import printable as printable
     from oneclaw_core.cli.output import printable_line as printable_line
     from oneclaw_core.cli.output import printable_name as printable_name
@@ -54,9 +58,14 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.cli.running import with_configuration as with_configuration
     from oneclaw_core.cli.running import with_home as with_home
     from oneclaw_core.cli.running import with_store as with_store
-    from oneclaw_core.cli.session_texts import session_document as session_document
-    from oneclaw_core.cli.session_texts import timestamp as timestamp
+    from oneclaw_core.cli.sessions import find_stored as find_stored
     from oneclaw_core.cli.sessions import listed_session as listed_session
+    from oneclaw_core.cli.sessions import message_document as message_document
+    from oneclaw_core.cli.sessions import message_outcome as message_outcome
+    from oneclaw_core.cli.sessions import message_speaker as message_speaker
+    from oneclaw_core.cli.sessions import session_document as session_document
+    from oneclaw_core.cli.sessions import stored_messages as stored_messages
+    from oneclaw_core.cli.sessions import timestamp as timestamp
     from oneclaw_core.cli.trust import forget_trust as forget_trust
     from oneclaw_core.cli.trust import trust_directory as trust_directory
     from oneclaw_core.compaction.estimate import definition_tokens as definition_tokens

@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-import os
-import stat
-import sys
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.cli import session_texts as texts
 from oneclaw_core.cli.command_group import CommandGroup
 from oneclaw_core.cli.options import confirm, yes_option
 from oneclaw_core.cli.output import (
-    RAW_VARIABLE,
-    is_terminal,
+    document_of,
     json_option,
-    json_text,
     print_json,
     print_listing,
     print_text,
-    printable,
     printable_line,
     printable_name,
-    warn,
 )
 from oneclaw_core.cli.running import with_home, with_store
-from oneclaw_core.cli.session_texts import session_document, timestamp
-from oneclaw_core.errors import NotFoundError, OneClawError, UsageError
-from oneclaw_core.scripts.journal import script_documents
-from oneclaw_core.sessions.conversations import Sessions, StoppedTurn, stop_turn
+from oneclaw_core.errors import NotFoundError, UsageError
+from oneclaw_core.scripts.journal import script_documents, shown_text
+from oneclaw_core.sessions.conversations import StoppedTurn, stop_turn
 from oneclaw_core.types.messages import Message, MessageType
+from oneclaw_core.types.tool_groups import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterable, AsyncIterator
     from datetime import datetime
 
     from oneclaw_core.app import OneClaw
@@ -45,8 +34,13 @@ if TYPE_CHECKING:
 
 _PAGE_MESSAGES = 500
 _TITLE_CHARACTERS = 50
-_EXCERPT_CHARACTERS = 200
-_DAY = click.DateTime(["%Y-%m-%d"])
+_COMPACT_CHARACTERS = 200
+_CALL_CHARACTERS = 100
+_MESSAGE_FIELDS = (
+    *("sequence", "type", "created_at", "content", "model", "is_incomplete", "not_sent", "is_of_output"),
+    *("tool_call_id", "tool_name", "tool_input", "tool_status", "error_type", "duration_ms"),
+)
+_NOT_SENT = "not sent"
 
 
 @click.group(cls=CommandGroup)
@@ -68,36 +62,6 @@ def list_sessions(limit: int | None, as_json: bool) -> None:
     print_listing(as_json, documents, ("session", "title", "agent", "model", "messages", "last used"), rows)
 
 
-@sessions.command("search")
-@click.argument("query")
-@click.option("--from", "since", type=_DAY, metavar="DAY", help="Only from this day on, as YYYY-MM-DD.")
-@click.option("--to", "until", type=_DAY, metavar="DAY", help="Only until this day, inclusive.")
-@click.option("--limit", type=click.IntRange(1, 50), default=10, show_default=True, help="At most this many, the best.")
-@json_option
-def search(query: str, since: datetime | None, until: datetime | None, limit: int, as_json: bool) -> None:
-    """Search all sessions for the words of QUERY.
-
-    It searches messages and titles for all words; if nothing has all of them, for any. Case and accents make no
-    difference.
-    """
-    first, last = (None if each is None else each.date() for each in (since, until))
-    findings = with_store(
-        lambda store: Sessions(store).search(query, since=first, until=last, max_results=limit), is_read_only=True
-    )
-    if findings.hits and not findings.has_all_words and not as_json:
-        warn("nothing has all the words; these have some of them")
-    rows = (
-        (
-            printable_name(hit.passage.session_name or (hit.passage.session_id or "")[:12]),
-            timestamp(hit.passage.moment),
-            hit.passage.role or "title",
-            printable_line(hit.excerpt, _EXCERPT_CHARACTERS),
-        )
-        for hit in findings.hits
-    )
-    print_listing(as_json, map(texts.hit_document, findings.hits), ("session", "time", "by", "text"), rows)
-
-
 @sessions.command("show")
 @click.argument("name")
 @click.option(
@@ -110,46 +74,20 @@ def show(name: str, shows_calls: bool, as_json: bool) -> None:
     async def work(store: Store) -> None:
         session = await find_stored(store, name)
         if shows_calls:
-            _print_calls(await texts.calls_of(store, session.id, _messages(store, session)), as_json=as_json)
+            _print_calls(await _calls_of(store, session.id, stored_messages(store, session)), as_json=as_json)
             return
         if as_json:
-            messages = [texts.message_document(each) async for each in _messages(store, session)]
+            messages = [message_document(each) async for each in stored_messages(store, session)]
             print_json(session_document(session) | {"messages": messages})
             return
         print_text(f"{printable_name(session.title or session.name or 'Session')} ({session.id})")
         print_text(f"agent {session.agent}, model {session.model or 'default'}\n")
         model: str | None = None
-        async for message in _messages(store, session):
-            text = texts.compact_text(message, model)
+        async for message in stored_messages(store, session):
+            text = _compact_text(message, model)
             if text:
                 model = message.model or model
                 print_text(text)
-
-    with_store(work, is_read_only=True)
-
-
-@sessions.command("export")
-@click.argument("name")
-@click.option("--format", "format_name", type=click.Choice(["markdown", "json"]), default="markdown", show_default=True)
-@click.option("--output", metavar="FILE", help="Where to write it, readable only by you; by default stdout.")
-@click.option("--cassette", metavar="FILE", help="Write the model's answers there instead, for tests to replay.")
-def export(name: str, format_name: str, output: str | None, cassette: str | None) -> None:
-    """Export the session NAME, with complete results of tools.
-
-    A cassette has the answers of the model and what was said before them, without known secrets. Tests replay it as
-    tests/cassettes/NAME.json.
-    """
-    write = _write_json if format_name == "json" else _write_markdown
-
-    async def work(store: Store) -> None:
-        session = await find_stored(store, name)
-        if cassette is not None:
-            await _write_cassette(store, session, cassette)
-        elif output is None or output == "-":
-            await write(store, session, partial(click.echo, nl=False), is_file=False)
-        else:
-            with _new_file(output) as file:
-                await write(store, session, file.write, is_file=True)
 
     with_store(work, is_read_only=True)
 
@@ -247,9 +185,9 @@ def _print_calls(calls: list[dict[str, Any]], *, as_json: bool) -> None:
         print_json(calls)
         return
     for call in calls:
-        print_text(texts.call_text(call))
+        print_text(_call_text(call))
         for each in call["calls"]:
-            print_text(f"    {each['number']}. {texts.call_text(each)}")
+            print_text(f"    {each['number']}. {_call_text(each)}")
 
 
 async def find_stored(store: Store, name: str) -> Session:
@@ -260,7 +198,7 @@ async def find_stored(store: Store, name: str) -> Session:
     return session
 
 
-async def _messages(store: Store, session: Session) -> AsyncIterator[Message]:
+async def stored_messages(store: Store, session: Session) -> AsyncIterator[Message]:
     """Read a history page by page, however long it is."""
     after = 0
     while page := await store.messages(session.id, after, _PAGE_MESSAGES):
@@ -269,61 +207,106 @@ async def _messages(store: Store, session: Session) -> AsyncIterator[Message]:
         after = page[-1].sequence or 0
 
 
-async def _write_cassette(store: Store, session: Session, name: str) -> None:
-    from oneclaw_core.cassettes.cassette import entries_of_session, write_cassette
-    from oneclaw_core.config.keys import known_secret_check
-    from oneclaw_core.system.home import find_home
-
-    if (await store.load_turn(session.id, 1)).summary is not None:
-        raise UsageError("the session was compacted, so what its model was sent is not stored as it was: no cassette")
-    known_secret_check(find_home())("")  # reads the stored secrets, which are left out then
-    entries = entries_of_session([message async for message in _messages(store, session)])
-    write_cassette(Path(name), "conversation", entries)
-    print_text(f"wrote {len(entries)} answers to {printable_name(name)}")
+def timestamp(moment: datetime | None) -> str | None:
+    """Format a point in time as ISO 8601 in UTC, such as ``2026-11-21T08:30:00Z``."""
+    return None if moment is None else moment.replace(microsecond=0, tzinfo=None).isoformat() + "Z"
 
 
-async def _write_json(store: Store, session: Session, write: Callable[[str], object], *, is_file: bool) -> None:
-    # A file is UTF-8; what stdout leads to is not known, and ASCII holds everything.
-    as_text = partial(json_text, ensure_ascii=not is_file)
-    head = as_text(session_document(session), indent=2)
-    write(head.removesuffix("\n}") + ',\n  "messages": [')
-    separator = "\n"
-    async for message in _messages(store, session):
-        write(f"{separator}    {as_text(texts.message_document(message))}")
-        separator = ",\n"
-    write("\n  ]")
-    if scripts := await store.script_calls(session.id):
-        write(',\n  "scripts": ' + as_text(script_documents(scripts), indent=2))
-    write("\n}\n")
+def session_document(session: Session) -> dict[str, Any]:
+    """Describe a session for JSON."""
+    return {
+        **document_of(session, "id", "name", "title", "agent", "model"),
+        "created_at": timestamp(session.created_at),
+        "updated_at": timestamp(session.updated_at),
+        "parent_id": session.parent_id,
+    }
 
 
-async def _write_markdown(store: Store, session: Session, write: Callable[[str], object], *, is_file: bool) -> None:
-    is_raw = os.environ.get(RAW_VARIABLE) and (is_file or not is_terminal(sys.stdout))
-    shown: Callable[[str], str] = str if is_raw else printable
-    write(shown(texts.markdown_head(session)))
-    async for message in _messages(store, session):
-        write(shown(texts.markdown_entry(message)))
+def message_document(message: Message) -> dict[str, Any]:
+    """Describe a history entry for JSON, texts and results whole, without fields that do not apply to its type.
+
+    Data that a wire format wants back verbatim is of no use elsewhere and left out as well.
+    """
+    document = document_of(message, *_MESSAGE_FIELDS) | {"created_at": timestamp(message.created_at)}
+    return {key: value for key, value in document.items() if value is not None and value is not False}
 
 
-@contextmanager
-def _new_file(name: str) -> Iterator[IO[str]]:
-    """Open a file that only its owner can read; one that is there is replaced, and closed to others first."""
-    try:
-        # Path.open knows no opener.
-        with open(name, "w", encoding="utf-8", errors="backslashreplace", newline="\n", opener=_private) as file:
-            yield file
-    except OSError as error:
-        raise OneClawError(f"{name} cannot be written: {error.strerror or error}") from None
+def _compact_text(message: Message, model: str | None = None) -> str:
+    """Format an entry for a terminal: messages in full, calls and results on a line each.
+
+    Args:
+        message: the entry.
+        model: the model of the answer before; another one is named.
+
+    Returns:
+        The text; empty for what is not shown.
+    """
+    if message.is_of_output:
+        return ""
+    match message.type:
+        case MessageType.USER:
+            return f"{message_speaker('You', message, None)}: {message.content}\n"
+        case MessageType.ASSISTANT:
+            named = printable_name(message.model) if message.model and message.model != model else None
+            return f"{message_speaker('OneClaw', message, named)}: {message.content}\n" if message.content else ""
+        case MessageType.TOOL_CALL:
+            return f"  -> {message.tool_name} {one_line(message.tool_input or '', _COMPACT_CHARACTERS)}"
+        case MessageType.TOOL_RESULT:
+            return f"  <- {message_outcome(message)}: {one_line(message.content, _COMPACT_CHARACTERS)}"
 
 
-def _private(path: str, flags: int) -> int:
-    # Emptied last, so that a file that cannot be closed to others is left as it is.
-    descriptor = os.open(path, flags & ~os.O_TRUNC, 0o600)
-    try:
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.fchmod(descriptor, 0o600)
-            os.ftruncate(descriptor, 0)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
+def message_speaker(name: str, message: Message, model: str | None) -> str:
+    """Return the name of who speaks, with the model and the state of the message."""
+    states = ("broken off" if message.is_incomplete else None, _NOT_SENT if message.not_sent is not None else None)
+    notes = [each for each in (model, *states) if each]
+    return f"{name} ({', '.join(notes)})" if notes else name
+
+
+def message_outcome(message: Message) -> str:
+    """Return the outcome of a call, with its duration."""
+    words = [message.error_type or str(message.tool_status or "")]
+    if message.duration_ms is not None:
+        words.append(f"{message.duration_ms:.0f} ms")
+    if message.not_sent is not None:
+        words.append(_NOT_SENT)
+    return ", ".join(words)
+
+
+async def _calls_of(store: Store, session_id: str, messages: AsyncIterable[Message]) -> list[dict[str, Any]]:
+    """Return the calls of a session in their order, each with the calls of the script that it ran.
+
+    Args:
+        store: of the session.
+        session_id: of the session.
+        messages: of the session.
+    """
+    inner: dict[str, list[dict[str, Any]]] = {}
+    for script in script_documents(await store.script_calls(session_id)):
+        inner[script["call"]] = script["calls"]
+    calls: dict[str, dict[str, Any]] = {}
+    async for message in messages:
+        call_id = message.tool_call_id or ""
+        if message.type is MessageType.TOOL_CALL:
+            calls[call_id] = {
+                "id": call_id,
+                "tool": message.tool_name,
+                "arguments": shown_text(message.tool_input or ""),
+                "status": str(message.tool_status),
+                "calls": inner.get(call_id, []),
+            }
+        elif message.type is MessageType.TOOL_RESULT and call_id in calls:
+            calls[call_id] |= {
+                "status": str(message.tool_status),
+                "error_type": message.error_type,
+                "result": shown_text(message.content),
+                "duration_ms": message.duration_ms,
+            }
+    return list(calls.values())
+
+
+def _call_text(call: dict[str, Any]) -> str:
+    """Write a call of :func:`_calls_of`, or one of its script, on a line."""
+    called = f"{printable_line(call['tool'] or '')} {printable_line(call['arguments'], _CALL_CHARACTERS)}"
+    outcome = call["status"] if call.get("error_type") is None else call["error_type"]
+    duration = "" if call.get("duration_ms") is None else f", {call['duration_ms']:.0f} ms"
+    return f"{called}: {outcome}{duration}"

@@ -31,11 +31,13 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.sessions.backend import invalid_statement as invalid_statement
     from oneclaw_core.sessions.background import Background as Background
     from oneclaw_core.sessions.background import BackgroundWork as BackgroundWork
+    from oneclaw_core.sessions.conversations import Sessions as Sessions
     from oneclaw_core.sessions.locks import HeldSession as HeldSession
     from oneclaw_core.sessions.locks import SessionLocks as SessionLocks
     from oneclaw_core.sessions.schema import TABLES as TABLES
     from oneclaw_core.sessions.schema import Column as Column
     from oneclaw_core.sessions.schema import Table as Table
+    from oneclaw_core.sessions.sessions import Session as Session
     from oneclaw_core.sessions.sessions import SessionSummary as SessionSummary
     from oneclaw_core.sessions.sqlite_backend import APPLICATION_ID as APPLICATION_ID
     from oneclaw_core.sessions.sqlite_backend import SqliteBackend as SqliteBackend
@@ -50,6 +52,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.sessions.sqlite_files import snapshot_before_migration as snapshot_before_migration
     from oneclaw_core.sessions.sqlite_files import snapshot_directory as snapshot_directory
     from oneclaw_core.sessions.sqlite_files import take_snapshot as take_snapshot
+    from oneclaw_core.sessions.store import Store as Store
     from oneclaw_core.sessions.usage import UsageGrouping as UsageGrouping
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -157,7 +157,7 @@ def test_escape_sequences_in_a_conversation_do_not_reach_a_terminal(ok, home, mo
     in_store(hostile)
     if is_terminal:
         monkeypatch.setattr("oneclaw_core.cli.output.is_terminal", lambda stream: True)
-        monkeypatch.setattr("oneclaw_core.cli.sessions.is_terminal", lambda stream: True)
+        monkeypatch.setattr("oneclaw_database.export.is_terminal", lambda stream: True)
 
     export = ("export", "hostile")
     files = [tmp_path / "hostile.md", tmp_path / "hostile.json"]

@@ -17,5 +17,7 @@ def register_commands(register: CommandRegistrar) -> None:
     register(
         "prune", "oneclaw_database.stored:prune", help="Delete old sessions, after listing them.", parent="sessions"
     )
+    summary = "Export a session as Markdown, JSON, or a cassette for tests."
+    register("export", "oneclaw_database.export:export", help=summary, parent="sessions")
     summary = "Remove a plugin's values and tables from the database."
     register("forget", "oneclaw_database.stored:forget", help=summary, parent="plugins")

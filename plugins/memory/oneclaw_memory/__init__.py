@@ -34,8 +34,10 @@ def register_settings(register: SettingsRegistrar) -> None:
 
 @hookimpl
 def register_commands(register: CommandRegistrar) -> None:
-    """Register ``oneclaw memory``."""
+    """Register ``oneclaw memory`` and ``oneclaw sessions search``."""
     register("memory", "oneclaw_memory.commands:memory", help="Show and change the memory about you.")
+    summary = "Search all sessions for words."
+    register("search", "oneclaw_memory.session_search:search_sessions", help=summary, parent="sessions")
 
 
 @hookimpl
