@@ -13,6 +13,7 @@ from filelock import FileLock
 from folders_of_tests import tmp_path
 from forgotten_secrets import forgotten_secrets
 from how_long import register_profiles
+from known_packages import look_for_packages_once
 from no_waiting_for_disks import wait_for_no_disk
 from prepared_databases import prepare_databases_once
 from shared_fork_servers import share_fork_servers
@@ -24,6 +25,7 @@ register_profiles()
 share_fork_servers()
 wait_for_no_disk()
 prepare_databases_once()
+look_for_packages_once()
 
 
 class _RareGarbageCollection:
