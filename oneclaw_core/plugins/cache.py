@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.contract import CONTRACT_VERSION
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.plugins.installed import find_installed, search_path_state, stamp
-from oneclaw_core.plugins.plugin import LEFT_ALONE, SETTINGS_HOOK, Plugin, PluginProblem
+from oneclaw_core.plugins.plugin import LEFT_ALONE, Plugin, PluginProblem
 from oneclaw_core.process.import_journal import Journal
-from oneclaw_core.system.private_files import KeptFiles, make_private_directory, read_private, write_private
+from oneclaw_core.system.private_files import make_private_directory, read_private, write_private
 from oneclaw_core.system.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-FORMAT = 6
+FORMAT = 7
 MAX_BYTES = 256 * 1024 * 1024
 MOST_SEARCHES = 8
 """The number of search paths whose plugins the file keeps."""
@@ -48,9 +48,6 @@ _NOTHING_KNOWN: dict[str, Any] = {
 _log = logging.getLogger("oneclaw.plugins")
 _Rows = dict[str, dict[str, Any]]
 """Plugins as JSON data with the stamp of their code, by their keys. They are not changed, as homes share them."""
-
-# A program may open many homes, and the file is the same for all of them.
-_contents: KeptFiles[tuple[dict[str, list[str]], _Rows]] = KeptFiles()
 
 
 def cache_path() -> Path | None:
@@ -149,16 +146,6 @@ class PluginCache:
                 self._put(_key(each), {**row, "known_causes": causes})
         self._write()
 
-    def amend(self, plugins: Iterable[Plugin]) -> None:
-        """Take note of the settings of plugins that were described after the look."""
-        for plugin in plugins:
-            row = self._row(plugin)
-            if row is not None:
-                rows = [each for each in row["registrations"] if each["hook"] != SETTINGS_HOOK]
-                rows += [each.to_dict() for each in plugin.registrations if each.hook == SETTINGS_HOOK]
-                self._put(_key(plugin), {**row, "registrations": rows})
-        self._write()
-
     def forget(self, name: str) -> bool:
         """Have a plugin looked at again that failed; return True if there is one."""
         failed = {
@@ -209,7 +196,7 @@ class PluginCache:
     def _read(self) -> tuple[dict[str, list[str]], _Rows]:
         if self._path is None or self._path.is_symlink():
             return {}, {}
-        return _contents.get(self._path, _parse)
+        return _parse(self._path)
 
     def _write(self) -> None:
         """Write the file, with what other processes have written there since."""

@@ -12,7 +12,6 @@ import os
 import shlex
 import stat
 import sys
-import time
 from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -26,49 +25,10 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# File systems keep the time of a change in steps, the coarsest of 2 s.
-_UNSEEN_NANOSECONDS = 2_000_000_000
 _LOCK_SECONDS = 10
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _FORMAT = 1
 _LONGEST_BYTES = 16 * 1024 * 1024
-
-
-class KeptFiles(Generic[_T]):
-    """The cached results of reading files, valid while the files stay unchanged."""
-
-    def __init__(self) -> None:
-        self._kept: dict[Path, tuple[tuple[int, ...], _T]] = {}
-
-    def get(self, path: Path, read: Callable[[Path], _T]) -> _T:
-        """Give what was made of a file, and make it anew if the file, or who may read it, has changed.
-
-        Args:
-            path: the file, which may be missing.
-            read: makes it; what it raises is not kept.
-        """
-        stamp = _stamp(path)
-        kept = self._kept.get(path)
-        if kept is not None and kept[0] == stamp:
-            return kept[1]
-        self._kept.pop(path, None)
-        made = read(path)
-        if stamp is not None:
-            self._kept[path] = stamp, made
-        return made
-
-
-def _stamp(path: Path) -> tuple[int, ...] | None:
-    """Tell what changes with a file; ``None`` if that is unknown, or so recent that the file may change unseen."""
-    try:
-        state = path.stat()
-    except FileNotFoundError:
-        return ()
-    except (OSError, ValueError):
-        return None
-    if time.time_ns() - max(state.st_mtime_ns, state.st_ctime_ns) < _UNSEEN_NANOSECONDS:
-        return None
-    return (*state[:7], state.st_mtime_ns, state.st_ctime_ns)  # from the mode to the size
 
 
 def read_private(path: Path, max_bytes: int) -> bytes | None:
@@ -197,7 +157,6 @@ class StateFile(ABC, Generic[_T]):
 
     what: ClassVar[str]
     use: ClassVar[str]
-    _contents: ClassVar[KeptFiles[Any]] = KeptFiles()
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -208,8 +167,7 @@ class StateFile(ABC, Generic[_T]):
         Raises:
             OneClawError: it cannot be read, or is damaged; the message names it.
         """
-        content: _T = self._contents.get(self._place(), self._read)
-        return content
+        return self._read(self._place())
 
     def change(self, change: Callable[[_T], _T]) -> _T:
         """Replace what is known, without losing what another process writes at the same time.

@@ -121,54 +121,35 @@ async def run_in_thread(call: Callable[[], _T]) -> _T:
     """
     import asyncio
 
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[_T] = loop.create_future()
-
-    def deliver(value: _T | None, error: BaseException | None) -> None:
-        if future.done():
-            return
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(value)  # type: ignore[arg-type]  # without an error it is what the call returned
-
-    def pass_on(value: _T | None, error: BaseException | None) -> None:
-        try:
-            loop.call_soon_threadsafe(deliver, value, error)
-        except RuntimeError:
-            if not loop.is_closed():  # else no task waits any more
-                raise
-
-    _start(partial(contextvars.copy_context().run, call), pass_on)
-    return await future
+    call_here = partial(contextvars.copy_context().run, call)
+    return await asyncio.wrap_future(_start(call_here, "oneclaw tool", _watch.get()))
 
 
-def _start(call: Callable[[], _T], pass_on: Callable[[_T | None, BaseException | None], None]) -> None:
-    """Run a function in a new daemon thread.
+def _start(call: Callable[[], _T], name: str, watch: ThreadWatch | None = None) -> concurrent.futures.Future[_T]:
+    """Run a function in a new daemon thread, and have a watch take note of it."""
+    future: concurrent.futures.Future[_T] = concurrent.futures.Future()
+    future.set_running_or_notify_cancel()
+    job = object()  # not the function, which would keep its result until garbage is collected
 
-    Args:
-        call: takes nothing.
-        pass_on: called in the thread with what the function returned or raised; that can be set on a future. No two
-            calls have the same.
-    """
-    watch = _watch.get()
-
-    def job() -> None:
+    def run() -> None:
         value: _T | None = None
         error: BaseException | None = None
         try:
             value = call()
-        except BaseException as raised:  # noqa: BLE001  # belongs to the task that waits
+        except BaseException as raised:  # noqa: BLE001  # raised where the result is awaited
             error = passable(raised)
         if watch is not None:
-            watch.end(pass_on)
-        pass_on(value, error)
+            watch.end(job)
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(value)  # type: ignore[arg-type]  # without an error it is what the call returned
         del value, error  # the traceback of an error keeps this frame
 
-    # The watch gets pass_on: a job that refers to itself keeps its result until garbage is collected.
     if watch is not None:
-        watch.begin(pass_on)
-    threading.Thread(target=job, name="oneclaw tool", daemon=True).start()
+        watch.begin(job)
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return future
 
 
 def passable(error: BaseException) -> BaseException:
@@ -185,17 +166,7 @@ class DaemonExecutor(concurrent.futures.ThreadPoolExecutor):
 
     def submit(self, fn: Callable[..., _T], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[_T]:
         """Run a function in a thread."""
-        future: concurrent.futures.Future[_T] = concurrent.futures.Future()
-        future.set_running_or_notify_cancel()
-
-        def pass_on(value: _T | None, error: BaseException | None) -> None:
-            if error is not None:
-                future.set_exception(error)
-            else:
-                future.set_result(value)  # type: ignore[arg-type]  # without an error it is what the call returned
-
-        _start(partial(fn, *args, **kwargs), pass_on)
-        return future
+        return _start(partial(fn, *args, **kwargs), "oneclaw tool", _watch.get())
 
 
 def started_task(coroutine: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
@@ -220,18 +191,13 @@ def start_in_background(call: Callable[[], _T], name: str) -> concurrent.futures
     Returns:
         Its result. Await it with ``asyncio.wrap_future``.
     """
-    future: concurrent.futures.Future[_T] = concurrent.futures.Future()
-    future.set_running_or_notify_cancel()
 
-    def run() -> None:
+    def call_without_exit() -> _T:
         try:
-            value = call()
-        except Exception as error:  # noqa: BLE001  # raised where the result is awaited
-            future.set_exception(error)
-        except BaseException as error:  # noqa: BLE001  # which would end the event loop that awaits it
-            future.set_exception(RuntimeError(f"the call raised {type(error).__name__}"))
-        else:
-            future.set_result(value)
+            return call()
+        except Exception:
+            raise
+        except BaseException as error:  # which would end the event loop that awaits it
+            raise RuntimeError(f"the call raised {type(error).__name__}") from error
 
-    threading.Thread(target=run, name=name, daemon=True).start()
-    return future
+    return _start(call_without_exit, name)

@@ -6,7 +6,7 @@ import json
 import time
 from typing import TYPE_CHECKING
 
-from oneclaw_core.system.private_files import KeptFiles, write_private
+from oneclaw_core.system.private_files import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,6 @@ MAX_TIMEOUTS = 3
 WITHIN_SECONDS = 600.0
 OFF_SECONDS = 3_600.0
 """After which a hook that was switched off is tried once more."""
-_kept: KeptFiles[dict[str, list[float]]] = KeptFiles()
 
 
 class HookTimeouts:
@@ -72,7 +71,7 @@ class HookTimeouts:
         return True
 
     def _read(self) -> dict[str, list[float]]:
-        return self._times if self._path is None else _kept.get(self._path, _parsed)
+        return self._times if self._path is None else _parsed(self._path)
 
     def _write(self, times: dict[str, list[float]]) -> None:
         old = self._clock() - OFF_SECONDS
