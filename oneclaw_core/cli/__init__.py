@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.channels.commands import chat_command_names as chat_command_names
-    from oneclaw_core.cli.agents import agent_document as agent_document
     from oneclaw_core.cli.asking import LineReader as LineReader
     from oneclaw_core.cli.asking import terminal_confirmer as terminal_confirmer
     from oneclaw_core.cli.catalog import HomeCatalog as HomeCatalog

@@ -70,7 +70,6 @@ BUILTIN_COMMANDS = {
     "providers": BuiltinCommand("providers:providers", "List, add and remove model services."),
     "models": BuiltinCommand("models:models", "List models, and choose the default."),
     "keys": BuiltinCommand("keys:keys", "Store the keys of model services and the secrets of plugins."),
-    "usage": BuiltinCommand("usage:usage", "Show what models used and cost."),
     "permissions": BuiltinCommand("permissions:permissions", "Grant and deny what tools may do."),
     "trust": BuiltinCommand("trust:trust", "Trust the directory of a project."),
     "config": BuiltinCommand("config:config", "Show and change settings."),

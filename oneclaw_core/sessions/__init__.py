@@ -54,5 +54,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.sessions.sqlite_files import take_snapshot as take_snapshot
     from oneclaw_core.sessions.store import Store as Store
     from oneclaw_core.sessions.usage import UsageGrouping as UsageGrouping
+    from oneclaw_core.sessions.usage import UsageRow as UsageRow
+    from oneclaw_core.sessions.usage import UsageTotals as UsageTotals
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -34,7 +34,11 @@ def register_chat_commands(register: ChatCommandRegistrar) -> None:
 
 @hookimpl
 def register_commands(register: CommandRegistrar) -> None:
-    """Add the commands that change agents to ``oneclaw agents``."""
+    """Add the commands of ``oneclaw agents``."""
+    register(
+        "list", "oneclaw_agents.listing:list_agents", help="List all agents, the built-in one first.", parent="agents"
+    )
+    register("show", "oneclaw_agents.listing:show", help="Show an agent with its tools.", parent="agents")
     register("create", "oneclaw_agents.commands:create", help="Make an agent.", parent="agents")
     register("edit", "oneclaw_agents.commands:edit", help="Change an agent.", parent="agents")
     register("delete", "oneclaw_agents.commands:delete", help="Delete an agent.", parent="agents")

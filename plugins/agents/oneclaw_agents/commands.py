@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from oneclaw_agents.listing import agent_document
 from oneclaw_core import ToolSelection, UsageError
 from oneclaw_core.cli import (
     MAX_SYSTEM_PROMPT_CHARACTERS,
-    agent_document,
     confirm,
     json_option,
     print_json,

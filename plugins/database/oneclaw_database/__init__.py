@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 @hookimpl
 def register_commands(register: CommandRegistrar) -> None:
-    """Register ``oneclaw db``, and what removes stored sessions and values of plugins."""
+    """Register ``oneclaw db``, ``oneclaw usage``, and what exports and removes stored things."""
     register("db", "oneclaw_database.care:db", help="Show, migrate and copy the database.")
+    register("usage", "oneclaw_database.usage:usage", help="Show what models used and cost.")
     register(
         "prune", "oneclaw_database.stored:prune", help="Delete old sessions, after listing them.", parent="sessions"
     )

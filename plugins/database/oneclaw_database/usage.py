@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.cli.output import document_of, json_option, print_json, print_table, printable_name
-from oneclaw_core.cli.running import with_store
-from oneclaw_core.errors import UsageError
-from oneclaw_core.types.budget import dollars
+from oneclaw_core import UsageError
+from oneclaw_core.cli import document_of, dollars, json_option, print_json, print_table, printable_name, with_store
+from oneclaw_core.sessions import UsageGrouping
 
 if TYPE_CHECKING:
-    from oneclaw_core.sessions.store import Store
-    from oneclaw_core.sessions.usage import UsageRow, UsageTotals
+    from oneclaw_core.sessions import Store, UsageRow, UsageTotals
 
 _NO_KEY = {"session": "(deleted sessions)", "group": "(no group loaded)"}
 
@@ -60,8 +58,6 @@ def usage(grouping: str, since: datetime | None, until: datetime | None, as_json
     end = None if until is None else _next_day(until)
 
     async def read(store: Store) -> tuple[list[UsageRow], UsageTotals]:
-        from oneclaw_core.sessions.usage import UsageGrouping
-
         rows = await store.usage_by(UsageGrouping(grouping), since=since, until=end)
         return rows, await store.usage_totals(since=since, until=end)
 
