@@ -29,9 +29,6 @@ class Decisions:
         decided: the lasting decisions.
         allowed: permissions and rules granted for as long as the program runs, whatever is remembered.
 
-    Attributes:
-        known: the lasting decisions as they were read last.
-
     Raises:
         UsageError: something in ``allowed`` has a pattern that is none.
     """
@@ -43,7 +40,7 @@ class Decisions:
 
     def replace(self, decided: Iterable[Grant]) -> None:
         """Take over what is remembered now; another process may have changed it."""
-        self._decided = self.known = tuple(decided)
+        self._decided = tuple(decided)
 
     def add(self, grant: Grant) -> None:
         """Take over a lasting decision that was just made."""
