@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.channels.chat_channel import TurnListener as TurnListener
     from oneclaw_core.channels.chat_channel import split_text as split_text
+    from oneclaw_core.channels.commands import OWN_COMMANDS as OWN_COMMANDS
     from oneclaw_core.channels.commands import expandable_command as expandable_command
     from oneclaw_core.channels.commands import is_slash_command as is_slash_command
-    from oneclaw_core.channels.commands import plugin_commands_of as plugin_commands_of
+    from oneclaw_core.channels.commands import plugin_chat_commands as plugin_chat_commands
     from oneclaw_core.channels.mentions import with_mentioned_files as with_mentioned_files
     from oneclaw_core.permissions.requests import Asker as Asker
     from oneclaw_core.previews.preview import SessionStatus as SessionStatus

@@ -14,6 +14,5 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.config.provider_options import check_header as check_header
     from oneclaw_core.config.provider_options import check_options as check_options
     from oneclaw_core.config.provider_options import http_parts as http_parts
-    from oneclaw_core.config.user_choices import sandbox_setting as sandbox_setting
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

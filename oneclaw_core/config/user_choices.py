@@ -110,14 +110,6 @@ def review_required(stored: Mapping[str, Any], environ: Mapping[str, str]) -> bo
     return value is not False and str(value).strip().casefold() not in ("false", "no", "off", "0")
 
 
-def sandbox_setting(stored: Mapping[str, Any], environ: Mapping[str, str]) -> str:
-    """Read the setting ``sandbox`` before settings are validated; an unknown value counts as ``auto``."""
-    from oneclaw_core.process.sandbox.choice import AUTO, SANDBOXES
-
-    value = environ.get("ONECLAW_SANDBOX") or stored.get("sandbox")
-    return value if value in SANDBOXES else AUTO
-
-
 def listed_setting(stored: Mapping[str, Any], environ: Mapping[str, str], key: str) -> list[str]:
     """Read a setting that is a list of texts, before settings are validated."""
     value = environ.get(f"ONECLAW_{key.upper()}") or stored.get(key, ())

@@ -47,6 +47,9 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.plugins.first_use import load_object_now as load_object_now
     from oneclaw_core.plugins.installed import CORE_TOOL_PLUGINS as CORE_TOOL_PLUGINS
     from oneclaw_core.plugins.installed import find_installed as find_installed
+    from oneclaw_core.plugins.isolation import ForeignError as ForeignError
+    from oneclaw_core.plugins.isolation import HookError as HookError
+    from oneclaw_core.plugins.isolation import call_isolated as call_isolated
     from oneclaw_core.plugins.loading import discover as discover
     from oneclaw_core.plugins.loading import load_plugins as load_plugins
     from oneclaw_core.plugins.names.claims import Claim as Claim
@@ -63,6 +66,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.plugins.plugin import PluginSkill as PluginSkill
     from oneclaw_core.plugins.plugin import Registration as Registration
     from oneclaw_core.plugins.registrars import StoreRegistrar as StoreRegistrar
+    from oneclaw_core.plugins.running.runtime import Plugins as Plugins
 
 _find, __dir__, __all__ = lazy_names(
     __name__, "oneclaw_core.project", "oneclaw_core.config", "oneclaw_core.installation"

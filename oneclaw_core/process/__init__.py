@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.process.python_runner import python_process as python_process
     from oneclaw_core.process.python_worker import read_exactly as read_exactly
     from oneclaw_core.process.python_worker import write_all as write_all
+    from oneclaw_core.process.sandbox.choice import SANDBOXES as SANDBOXES
     from oneclaw_core.process.sandbox.choice import ChosenSandbox as ChosenSandbox
     from oneclaw_core.process.sandbox.choice import choose_sandbox as choose_sandbox
     from oneclaw_core.process.sandbox.policy import Access as Access
@@ -43,7 +44,6 @@ if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
     from oneclaw_core.process.sandbox.policy import Strength as Strength
     from oneclaw_core.process.sandbox_rules import SandboxScope as SandboxScope
     from oneclaw_core.process.sandbox_rules import sandbox_policy as sandbox_policy
-    from oneclaw_core.process.scratch import Scratch as Scratch
     from oneclaw_core.secrets.redaction import without_secrets as without_secrets
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

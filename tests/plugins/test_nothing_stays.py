@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 from counted_objects import assert_none_left, counted_objects, freeze_objects
+from oneclaw_channels import ChatCommands
 from pydantic import BaseModel
 
 from oneclaw_core import (
@@ -26,7 +27,7 @@ from oneclaw_core import (
     hookimpl,
     tool,
 )
-from oneclaw_core.channels.commands import OWN_COMMANDS, ChatCommands
+from oneclaw_core.channels.commands import OWN_COMMANDS
 from oneclaw_core.config.providers import MODEL_SETTING, PROVIDER_SETTING
 from oneclaw_core.plugins import Channel, OutMessage, Receipt, WebRequest, WebResponse
 from oneclaw_core.providers import ModelResponse, TextDelta

@@ -15,5 +15,6 @@ from oneclaw_channels.mailbox import ChatState as ChatState
 from oneclaw_channels.mailbox import Mailbox as Mailbox
 from oneclaw_channels.mailbox import Pairing as Pairing
 from oneclaw_channels.mailbox import Person as Person
+from oneclaw_channels.plugin_commands import ChatCommands as ChatCommands
 from oneclaw_channels.received_files import message_with_files as message_with_files
 from oneclaw_channels.router import ChatRouter as ChatRouter

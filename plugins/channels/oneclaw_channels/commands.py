@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from oneclaw_channels.plugin_commands import plugin_commands_of
 from oneclaw_core import ChatAnswer, MessageType, NotFoundError, UsageError
 from oneclaw_core.channels import (
     REASONING_LEVELS,
     is_slash_command,
     missing_part,
-    plugin_commands_of,
     why_missing,
 )
 from oneclaw_core.cli import dollars

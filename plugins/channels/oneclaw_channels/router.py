@@ -15,6 +15,7 @@ from oneclaw_channels.chat_view import MessageView, Questions, wait_for_event
 from oneclaw_channels.commands import SlashCommands, follow
 from oneclaw_channels.conversation import Conversation, TurnQueue
 from oneclaw_channels.mailbox import ChatState, Mailbox, OutgoingText, Pairing
+from oneclaw_channels.plugin_commands import plugin_commands_of
 from oneclaw_channels.received_files import message_with_files
 from oneclaw_core import MessageType, OneClawError, PermissionAnswer, SessionBusyError, UsageError
 from oneclaw_core.channels import (
@@ -22,7 +23,6 @@ from oneclaw_core.channels import (
     UndeliverableError,
     expandable_command,
     is_slash_command,
-    plugin_commands_of,
     split_text,
 )
 from oneclaw_core.plugins import OutMessage

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from oneclaw_channels import ChatCommands
 
 from oneclaw_core import Attachment, SessionInfo
-from oneclaw_core.channels.commands import ChatCommands
 from oneclaw_core.cli.main import main
 
 PICTURE = Attachment("a.png", "image/png", b"\x89PNG\r\n\x1a\n")

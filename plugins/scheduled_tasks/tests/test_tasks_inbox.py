@@ -6,13 +6,13 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from oneclaw_channels import ChatCommands
 from oneclaw_scheduled_tasks.service import TaskService
 from oneclaw_scheduled_tasks.stored import get_run
 from oneclaw_scheduled_tasks.task import RunStatus
 from tasks_rig import end_run
 
 from oneclaw_core import NotFoundError, UsageError
-from oneclaw_core.channels.commands import ChatCommands
 from oneclaw_core.plugins import ChatNotice
 from oneclaw_core.types.permissions import PermissionUse
 

@@ -13,7 +13,6 @@ from packaging.utils import canonicalize_name
 from oneclaw_core import PluginError
 from oneclaw_core.permissions import KNOWN_PERMISSIONS
 from oneclaw_core.plugins import discover, load_plugins
-from oneclaw_core.process import Scratch
 from oneclaw_devtools.conformance import (
     behaviour,
     declared,
@@ -34,6 +33,7 @@ from oneclaw_devtools.conformance.probe import run_probe
 from oneclaw_devtools.conformance.target import PluginPoint, Subject, find_subject
 from oneclaw_devtools.conformance.transcript import called_from, facts_of, open_step, steps_of
 from oneclaw_devtools.fixed_names import BUILTIN_PLUGIN
+from oneclaw_devtools.scratch import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

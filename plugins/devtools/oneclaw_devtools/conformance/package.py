@@ -21,9 +21,9 @@ from oneclaw_devtools.fixed_names import CORE_DISTRIBUTION
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from oneclaw_core.process import Scratch
     from oneclaw_devtools.conformance.probe_child import Channel
     from oneclaw_devtools.conformance.target import PackageFacts, Subject
+    from oneclaw_devtools.scratch import Scratch
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 

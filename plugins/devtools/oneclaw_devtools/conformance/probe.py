@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
     from pathlib import Path
 
-    from oneclaw_core.process import PythonProcess, Scratch
+    from oneclaw_core.process import PythonProcess
+    from oneclaw_devtools.scratch import Scratch
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 MAX_STDERR_BYTES = 8 * 1024 * 1024

@@ -11,21 +11,21 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli import load_catalog
-from oneclaw_core.config import sandbox_setting
 from oneclaw_core.files import PathGuard
 from oneclaw_core.plugins import PluginCache, cache_path, find_installed
 from oneclaw_core.process import (
+    SANDBOXES,
     Network,
     SandboxError,
     SandboxPolicy,
     SandboxScope,
-    Scratch,
     choose_sandbox,
     looking_command,
     read_answers,
     run_program,
     sandbox_policy,
 )
+from oneclaw_devtools.scratch import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -85,7 +85,7 @@ def _look_at(plugins: Sequence[Plugin], root: Path | None, *, needs_sandbox: boo
         root: the directory that they were unpacked to; ``None`` for installed plugins.
         needs_sandbox: False to look without a sandbox where there is none.
     """
-    chosen = choose_sandbox(sandbox_setting(load_catalog(is_quiet=True).states.settings, os.environ))
+    chosen = choose_sandbox(_sandbox_setting())
     if chosen.backend is None and needs_sandbox:
         return Look(unseen=f"there is no sandbox here: {chosen.strength.reason}")
     with TemporaryDirectory(prefix="oneclaw-look-") as directory:
@@ -106,6 +106,12 @@ def _look_at(plugins: Sequence[Plugin], root: Path | None, *, needs_sandbox: boo
             return Look(unseen=str(error))
         found, _ = read_answers(scratch.work)
         return Look({each.target: each for each in found})
+
+
+def _sandbox_setting() -> str:
+    """Read the setting ``sandbox`` though others may be invalid; an unknown value counts as ``auto``."""
+    value = os.environ.get("ONECLAW_SANDBOX") or load_catalog(is_quiet=True).states.settings.get("sandbox")
+    return value if value in SANDBOXES else "auto"
 
 
 def _policy(scratch: Scratch, root: Path | None) -> SandboxPolicy:

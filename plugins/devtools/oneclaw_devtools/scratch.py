@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oneclaw_core.secrets.redaction import without_secrets
+from oneclaw_core.process import without_secrets
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
+from oneclaw_channels import ChatCommands
 
 from oneclaw_core import PluginError, SessionInfo, UsageError, hookimpl
-from oneclaw_core.channels.commands import ChatCommands
 
 
 async def where(context, rest):
