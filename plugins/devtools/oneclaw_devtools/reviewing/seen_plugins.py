@@ -1,4 +1,4 @@
-"""What the page shows of plugins, and a note of what the user has accepted of it."""
+"""Gather the contents of the page of plugins, and note what the user has accepted of it."""
 
 from __future__ import annotations
 
