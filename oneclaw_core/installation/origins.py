@@ -75,21 +75,19 @@ class PluginOrigins:
         after: dict[str, Any] = dict(known or {})
         news: list[OriginNews] = []
         for package, plugin in _by_package(plugins).items():
-            before, stamp, version = after.get(package), content_stamp(plugin), plugin.version
-            is_same = before is not None and [before["version"], before["stamp"]] == [version, stamp]
+            before, version = after.get(package), plugin.version
+            is_same = before is not None and [before["version"], before["stamp"]] == [version, content_stamp(plugin)]
             if is_same and not is_thorough:
                 continue
-            content = content_of(plugin)
+            now, shown = _known(plugin), f"{package} {version or '?'}"
             if known is not None and before is None:
-                text = f"{package} {version or '?'} is new and was not installed by OneClaw"
-                news.append(OriginNews(package, text, is_new=True))
-            elif before is not None and before["version"] == version and before["content"] != content:
-                text = f"{package} {version or '?'} has changed files, but no new version"
-                news.append(OriginNews(package, text))
+                news.append(OriginNews(package, f"{shown} is new and was not installed by OneClaw", is_new=True))
+            elif before is not None and before["version"] == version and before["content"] != now["content"]:
+                news.append(OriginNews(package, f"{shown} has changed files, but no new version"))
             elif is_thorough and (file := next(changed_files(plugin), None)) is not None:
-                news.append(OriginNews(package, f"{package} {version or '?'}: {file} is not as it was installed"))
+                news.append(OriginNews(package, f"{shown}: {file} is not as it was installed"))
             else:
-                after[package] = {"version": version, "content": content, "stamp": stamp}
+                after[package] = now
         if after != known:
             self._write(document, after)
         return news
@@ -104,11 +102,7 @@ class PluginOrigins:
         after = dict(document["environments"].get(sys.prefix) or {})
         for package, plugin in _by_package(plugins).items():
             if package in packages:
-                after[package] = {
-                    "version": plugin.version,
-                    "content": content_of(plugin),
-                    "stamp": content_stamp(plugin),
-                }
+                after[package] = _known(plugin)
         self._write(document, after, is_required=True)
 
     def _read(self) -> dict[str, Any]:
@@ -153,6 +147,10 @@ def _by_package(plugins: Iterable[Plugin]) -> dict[str, Plugin]:
 def package_of(plugin: Plugin) -> str:
     """Return the normalised name of a plugin's package."""
     return normalised(plugin.distribution or plugin.name)
+
+
+def _known(plugin: Plugin) -> dict[str, Any]:
+    return {"version": plugin.version, "content": content_of(plugin), "stamp": content_stamp(plugin)}
 
 
 def content_stamp(plugin: Plugin) -> list[Any]:

@@ -55,8 +55,12 @@ _log = logging.getLogger("oneclaw.turn")
 
 def most_tools_in(left_out: Iterable[str]) -> int | None:
     """Return the number of tools that a service was found to take, ``None`` if it has refused none for their number."""
-    numbers = [part.removeprefix(MOST_TOOLS) for part in left_out if part.startswith(MOST_TOOLS)]
-    return min((int(number) for number in numbers if number.isdecimal()), default=None)
+    return min(_numbers(left_out, MOST_TOOLS), default=None)
+
+
+def _numbers(left_out: Iterable[str], prefix: str) -> Iterator[int]:
+    found = (part.removeprefix(prefix) for part in left_out if part.startswith(prefix))
+    return (int(number) for number in found if number.isdecimal())
 
 
 def without_refused(request: ModelRequest) -> ModelRequest:
@@ -78,15 +82,14 @@ def without_refused(request: ModelRequest) -> ModelRequest:
     reasoning = None if f"{EFFORT}{request.reasoning}" in left_out else request.reasoning
     request = replace(request, messages=tuple(messages), reasoning=reasoning)
     request = _without_parameters(request, left_out)
+    told = []
     if OUTPUT in left_out and request.output is not None:
-        told = f"Answer with JSON alone, which this JSON Schema describes:\n{compact_json(request.output.schema)}"
-        prompt = "\n\n".join(filter(None, [request.system_prompt, told]))
-        request = replace(request, output=None, system_prompt=prompt)
+        told.append(f"Answer with JSON alone, which this JSON Schema describes:\n{compact_json(request.output.schema)}")
+        request = replace(request, output=None)
     if TOOLS in left_out and request.tools.names:
-        told = "No tool can be called: the model service takes none with this model. Answer without tools."
-        prompt = "\n\n".join(filter(None, [request.system_prompt, told]))
-        return replace(request, tools=ActiveTools(()), system_prompt=prompt)
-    return request
+        told.append("No tool can be called: the model service takes none with this model. Answer without tools.")
+        request = replace(request, tools=ActiveTools(()))
+    return replace(request, system_prompt="\n\n".join(filter(None, [request.system_prompt, *told])))
 
 
 def shown_parts(parts: Iterable[str], request: ModelRequest) -> str:
@@ -100,20 +103,20 @@ def digest_of(attachment: Attachment) -> str:
     return blake2b(attachment.data, digest_size=_DIGEST_BYTES, person=b"oneclaw-file").hexdigest()
 
 
+_SHOWN = {
+    MOST_TOOLS: "tools beyond {}",
+    PARAMETER: "{}",
+    MOST_OUTPUT: "answers of more than {} tokens",
+    NEIGHBOURS: "the parting of messages of one role",
+    EFFORT: "reasoning {}",
+    OUTPUT: "the schema of the answer",
+    REASONING: "earlier reasoning",
+}
+
+
 def _shown(part: str) -> str:
-    if part.startswith(MOST_TOOLS):
-        return f"tools beyond {part.removeprefix(MOST_TOOLS)}"
-    if part.startswith(PARAMETER):
-        return part.removeprefix(PARAMETER)
-    if part.startswith(MOST_OUTPUT):
-        return f"answers of more than {part.removeprefix(MOST_OUTPUT)} tokens"
-    if part == NEIGHBOURS:
-        return "the parting of messages of one role"
-    if part.startswith(EFFORT):
-        return f"reasoning {part.removeprefix(EFFORT)}"
-    if part == OUTPUT:
-        return "the schema of the answer"
-    return "earlier reasoning" if part.startswith(REASONING) else part
+    found = (text.format(part.removeprefix(begin)) for begin, text in _SHOWN.items() if part.startswith(begin))
+    return next(found, part)
 
 
 def _without_parameters(request: ModelRequest, left_out: Mapping[str, str]) -> ModelRequest:
@@ -122,8 +125,7 @@ def _without_parameters(request: ModelRequest, left_out: Mapping[str, str]) -> M
     if names and not names.isdisjoint(request.parameters):
         kept = {name: value for name, value in request.parameters.items() if name not in names}
         request = replace(request, parameters=kept)
-    numbers = [part.removeprefix(MOST_OUTPUT) for part in left_out if part.startswith(MOST_OUTPUT)]
-    most = min((int(number) for number in numbers if number.isdecimal()), default=None)
+    most = min(_numbers(left_out, MOST_OUTPUT), default=None)
     given = answer_limit(request)
     if given is not None and most is not None and given > most:
         request = replace(request, max_output_tokens=most)
@@ -157,8 +159,7 @@ def _joined(messages: Sequence[Message]) -> list[Message]:
 def _reasoning_until(left_out: Mapping[str, str], session_id: str) -> float | None:
     if REASONING in left_out:
         return float("inf")
-    found = (part.removeprefix(f"{REASONING}:{session_id}:") for part in left_out)
-    return max((int(number) for number in found if number.isdecimal()), default=None)
+    return max(_numbers(left_out, f"{REASONING}:{session_id}:"), default=None)
 
 
 def _without_reasoning(message: Message, until: float) -> Message:
@@ -167,21 +168,17 @@ def _without_reasoning(message: Message, until: float) -> Message:
 
 
 def _without_files(message: Message, left_out: Mapping[str, str]) -> Message:
-    notes: list[str] = []
-    taken = tuple(_taken(message.attachments, left_out, notes))
+    found = [(file, left_out.get(FILE + digest_of(file))) for file in message.attachments]
+    notes = [
+        f"[{file.name} ({file.media_type}) is not sent: the model service refused it: {reason}]"
+        for file, reason in found
+        if reason is not None
+    ]
     if not notes:
         return message
     text = "\n".join([*filter(None, [message.content]), *notes])
+    taken = tuple(file for file, reason in found if reason is None)
     return replace(message, content=text, is_json=False, attachments=taken)
-
-
-def _taken(files: Iterable[Attachment], left_out: Mapping[str, str], notes: list[str]) -> Iterator[Attachment]:
-    for file in files:
-        reason = left_out.get(FILE + digest_of(file))
-        if reason is None:
-            yield file
-        else:
-            notes.append(f"[{file.name} ({file.media_type}) is not sent: the model service refused it: {reason}]")
 
 
 def left_out_by(learned: Mapping[str, Any]) -> dict[str, str]:
