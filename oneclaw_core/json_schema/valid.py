@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
-from oneclaw_core.json_schema.validation import ArgumentsValidator, argument_faults, compile_schema
+from oneclaw_core.json_schema.validation import argument_faults, compile_schema
 from oneclaw_core.system.threads import start_in_background
 from oneclaw_core.tools.invoke import DeferredTool
 from oneclaw_core.types.arguments import ArgumentsError, parse_arguments, without_absent
@@ -16,6 +16,8 @@ from oneclaw_core.types.tools import ToolDefinition, ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+
+    from jsonschema.protocols import Validator
 
     from oneclaw_core.tools.calls.call import Call, Handler, PermittedCall, Run, Step
     from oneclaw_core.tools.registry import RegisteredTool
@@ -40,7 +42,7 @@ class Validators:
         return argument_faults(self._compiled.of(tool.definition), arguments)
 
 
-def _compiled(definition: ToolDefinition) -> ArgumentsValidator:
+def _compiled(definition: ToolDefinition) -> Validator:
     checked = definition.behaviour.checked_schema
     return compile_schema(definition.parameters if checked is None else checked(definition.parameters))
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 import time
 from contextvars import ContextVar
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -30,31 +29,19 @@ if TYPE_CHECKING:
 MOST_FAULTS = 50
 
 
-@dataclass(frozen=True, eq=False)
-class ArgumentsValidator:
-    """A schema of arguments, ready to check them; see :func:`argument_faults`."""
-
-    schema: Mapping[str, Any]
-
-    @cached_property
-    def full(self) -> Validator:
-        """The validator of jsonschema, which is slow to import. It fetches no remote reference and always ends."""
-        from referencing import Registry
-
-        made: Validator = _validator_class()(dict(self.schema), registry=Registry())
-        return made
-
-
-def compile_schema(schema: Mapping[str, Any]) -> ArgumentsValidator:
+def compile_schema(schema: Mapping[str, Any]) -> Validator:
     """Make a validator of arguments that never fetches a remote reference, and always ends.
 
     Args:
         schema: a schema that :func:`~oneclaw_core.types.schema.check_parameters_schema` has passed.
     """
-    return ArgumentsValidator(schema)
+    from referencing import Registry
+
+    made: Validator = _validator_class()(dict(schema), registry=Registry())
+    return made
 
 
-def argument_faults(validator: ArgumentsValidator, arguments: Any) -> list[str]:
+def argument_faults(validator: Validator, arguments: Any) -> list[str]:
     """Say everything that is wrong with the arguments, each fault with its JSON Pointer and what was expected.
 
     Of ``anyOf`` and ``oneOf``, what is wrong by the nearest alternative.
@@ -82,7 +69,7 @@ def fault_texts(faults: Iterable[Fault]) -> list[str]:
 
 
 def schema_errors(
-    validator: ArgumentsValidator, arguments: Mapping[str, Any], most: int | None = None, seconds: float | None = None
+    validator: Validator, arguments: Mapping[str, Any], most: int | None = None, seconds: float | None = None
 ) -> list[ValidationError]:
     """List the errors that jsonschema finds in arguments.
 
@@ -91,7 +78,7 @@ def schema_errors(
     """
     token = _deadline.set(time.monotonic() + (CHECK_SECONDS if seconds is None else seconds))
     try:
-        return list(islice(validator.full.iter_errors(arguments), most))
+        return list(islice(validator.iter_errors(arguments), most))
     finally:
         _deadline.reset(token)
 

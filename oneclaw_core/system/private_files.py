@@ -167,7 +167,19 @@ class StateFile(ABC, Generic[_T]):
         Raises:
             OneClawError: it cannot be read, or is damaged; the message names it.
         """
-        return self._read(self._place())
+        path = self._place()
+        content = read_private(path, _LONGEST_BYTES)
+        try:
+            if content is None:
+                return self._parsed({})
+            document = json.loads(content)
+            if (document["format"], document["prefix"]) != (_FORMAT, sys.prefix):
+                raise ValueError
+            return self._parsed(document)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            raise OneClawError(
+                f"{path} is damaged or of another version of OneClaw: repair it, or remove it to {self.use}"
+            ) from None
 
     def change(self, change: Callable[[_T], _T]) -> _T:
         """Replace what is known, without losing what another process writes at the same time.
@@ -180,7 +192,7 @@ class StateFile(ABC, Generic[_T]):
         """
         path = self._place()
         with changing_private(path, path.with_name(f".{path.name}.lock"), self.what):
-            known = self._read(path)
+            known = self.read()
             after = change(known)
             if after != known:
                 document = {"format": _FORMAT, "prefix": sys.prefix, **self._document(after)}
@@ -199,20 +211,6 @@ class StateFile(ABC, Generic[_T]):
         if self._path is None:
             raise OneClawError(f"there is no place to note {self.what}: set HOME or XDG_DATA_HOME")
         return self._path
-
-    def _read(self, path: Path) -> _T:
-        content = read_private(path, _LONGEST_BYTES)
-        try:
-            if content is None:
-                return self._parsed({})
-            document = json.loads(content)
-            if (document["format"], document["prefix"]) != (_FORMAT, sys.prefix):
-                raise ValueError
-            return self._parsed(document)
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            raise OneClawError(
-                f"{path} is damaged or of another version of OneClaw: repair it, or remove it to {self.use}"
-            ) from None
 
 
 def state_path(name: str) -> Path | None:
