@@ -29,6 +29,9 @@ class Decisions:
         decided: the lasting decisions.
         allowed: permissions and rules granted for as long as the program runs, whatever is remembered.
 
+    Attributes:
+        known: the lasting decisions as they were read last.
+
     Raises:
         UsageError: something in ``allowed`` has a pattern that is none.
     """
@@ -40,7 +43,7 @@ class Decisions:
 
     def replace(self, decided: Iterable[Grant]) -> None:
         """Take over what is remembered now; another process may have changed it."""
-        self._decided = tuple(decided)
+        self._decided = self.known = tuple(decided)
 
     def add(self, grant: Grant) -> None:
         """Take over a lasting decision that was just made."""

@@ -62,6 +62,9 @@ class PermissionPolicy:
         Raises:
             PermissionDeniedError: it is not; the message says how the user can change that.
         """
+        known = await self._granted_by_known(request)
+        if known is not None:
+            return known
         try:
             decided_by, grant = await self._decide(
                 request, sandbox, set() if refused is None else refused, [] if in_script is None else in_script
@@ -79,6 +82,20 @@ class PermissionPolicy:
     async def refresh(self) -> None:
         """Take over what another process has decided by now."""
         self.decisions.replace(await self._store.grants())
+
+    async def _granted_by_known(self, request: PermissionRequest) -> str | None:
+        """Record what the known decisions grant, in the transaction that finds them unchanged; ``None`` otherwise."""
+        if request.is_counted:
+            return None
+        try:
+            found = self.decisions.granted_by(request)
+        except PermissionDeniedError:
+            return None
+        if found is None or found[0] == "default":
+            return None
+        decided_by, grant = found
+        use = _use_of(request, grant, decided_by, is_granted=True)
+        return decided_by if await self._store.record_known_permission_use(use, self.decisions.known) else None
 
     async def _decide(
         self, request: PermissionRequest, sandbox: str | None, refused: set[str], in_script: list[PassingGrant]

@@ -202,6 +202,14 @@ def record_use(connection: Connection, use: PermissionUse) -> None:
         connection.execute("DELETE FROM permission_log WHERE id <= :id", {"id": number - MAX_LOG_ENTRIES})
 
 
+def record_known_use(connection: Connection, use: PermissionUse, known: tuple[Grant, ...]) -> bool:
+    """Record a use that was granted by what was known; return False, and record nothing, if that has changed."""
+    if read_grants(connection) != known:
+        return False
+    record_use(connection, use)
+    return True
+
+
 def read_log(connection: Connection, limit: int, session_id: str | None = None) -> list[PermissionUse]:
     """Read the newest entries of the log, the newest first.
 

@@ -264,6 +264,7 @@ class Store:
     remove_task_grants = _writes(stored_settings.remove_task_grants)
     reset_grants = _writes(stored_settings.reset_grants)
     record_permission_use = _writes(stored_settings.record_use)
+    record_known_permission_use = _writes(stored_settings.record_known_use)
     permission_log = _reads(stored_settings.read_log)
     tool_states = _reads(stored_settings.read_tool_states)
     set_tool_enabled = _writes(stored_settings.set_tool_enabled)

@@ -146,6 +146,42 @@ def test_a_grant_keeps_all_that_it_holds_for_and_when_it_was_used(tmp_path: Path
     asyncio.run(main())
 
 
+def test_a_use_is_recorded_if_the_decisions_are_those_that_granted_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with opened(tmp_path) as store:
+            await store.set_grant(Grant("a.b"))
+            known = await store.grants()
+            use = PermissionUse("a.b", None, "", "other", True, "grant", grant=known[0].key)
+            assert await store.record_known_permission_use(use, known)
+            assert await store.record_known_permission_use(use, known)  # that it was used changes no decision
+            await store.set_grant(Grant("a.b", decision=Decision.DENY))
+            assert not await store.record_known_permission_use(use, known)
+            assert len(await store.permission_log(10)) == 2
+
+    asyncio.run(main())
+
+
+@pytest.mark.only("sqlite")
+def test_a_use_is_recorded_after_another_connection_has_written(tmp_path: Path) -> None:
+    use = PermissionUse("a.b", None, "", "other", True, "option")
+
+    async def main() -> None:
+        async with opened(tmp_path) as store, opened(tmp_path) as other:
+            assert await store.record_known_permission_use(use, ())
+            with closing(sqlite3.connect(database_path(tmp_path), isolation_level=None)) as writer:
+                writer.execute("BEGIN IMMEDIATE")
+                recording = asyncio.create_task(store.record_known_permission_use(use, ()))
+                await asyncio.wait({recording}, timeout=0.05)
+                assert not recording.done()
+                writer.execute("COMMIT")
+            assert await recording
+            await other.set_grant(Grant("a.b", decision=Decision.DENY))
+            assert not await store.record_known_permission_use(use, ())
+            assert len(await other.permission_log(10)) == 2
+
+    asyncio.run(main())
+
+
 def test_decisions_are_removed_one_by_one_or_for_a_task(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
@@ -171,7 +207,7 @@ def test_the_log_of_the_database_stays_short_while_uses_are_recorded(tmp_path: P
     async def main() -> None:
         async with opened(tmp_path) as store:
             for _ in range(2_500):
-                await store.record_permission_use(use)
+                await store.record_known_permission_use(use, ())
             log = database_path(tmp_path).with_name(f"{database_path(tmp_path).name}-wal")
             assert log.stat().st_size < 10_000_000
             assert len(await store.permission_log(10_000)) == 2_500
@@ -233,7 +269,7 @@ def test_states_of_a_closed_store_are_refused(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match="is closed"):
             await store.user_states()
         with pytest.raises(StoreError, match="is closed"):
-            await store.record_permission_use(use)
+            await store.record_known_permission_use(use, ())
 
     asyncio.run(main())
 

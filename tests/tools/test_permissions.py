@@ -447,20 +447,28 @@ def test_a_denial_made_elsewhere_counts_for_the_next_call_and_while_the_user_is_
     assert household.remembered == []
 
 
-def test_what_is_decided_elsewhere_counts_for_the_next_call():
-    stored = [Grant("network.private")]
+def test_a_denial_that_is_found_while_a_use_is_recorded_counts():
+    stored, recorded = [Grant("network.private")], []
 
     async def read():
         return tuple(stored)
 
+    async def record_known(use, known):
+        if known != tuple(stored):
+            return False
+        recorded.append(use)
+        return True
+
     household = Household()
-    policy = policy_of(stored, household.remember, record=household.record, read=read)
+    policy = policy_of(stored, household.remember, record=household.record, read=read, record_known=record_known)
     assert is_granted(policy) == [True]
     stored[:] = [Grant("network.private", decision=DENY)]
     assert is_granted(policy, request(), request()) == [False, False]
+    assert [each.is_granted for each in recorded] == [True]
+    assert [each.is_granted for each in household.uses] == [False, False]
     stored[:] = [Grant("network.private", source="question")]
-    assert is_granted(policy, request()) == [True]
-    assert [each.is_granted for each in household.uses] == [True, False, False, True]
+    assert is_granted(policy, request(), request()) == [True, True]
+    assert len(recorded) == 2
 
 
 def test_what_is_denied_to_an_agent_is_denied_to_those_that_work_for_it():
@@ -692,6 +700,27 @@ def test_in_a_sandbox_nothing_is_asked():
         allowed = Household().policy(allowed=["shell.execute"])
         assert await allowed.require(wanted, "bubblewrap") == "option"
         assert await allowed.require(request("network.public")) == "default"
+
+    asyncio.run(work())
+
+
+def test_known_decisions_are_recorded_where_they_are_found_unchanged():
+    async def work():
+        household, known = Household(), []
+        answers = [True, False]
+
+        async def record_known(use, decided):
+            known.append((use.decided_by, decided))
+            return answers.pop(0)
+
+        decided = decisions({"mail.send": GRANT})
+        policy = policy_of(decided, household.remember, None, ("a.b",), household.record, None, None, record_known)
+        assert await policy.require(request("mail.send")) == "grant"
+        assert (known, household.uses) == ([("grant", tuple(decided))], [])
+        assert await policy.require(request("mail.send")) == "grant"
+        assert [each.grant for each in household.uses] == [decided[0].key]
+        assert await policy.require(request("network.public")) == "default"
+        assert len(known) == 2
 
     asyncio.run(work())
 
