@@ -16,11 +16,13 @@ from how_long import register_profiles
 from known_packages import look_for_packages_once
 from no_waiting_for_disks import wait_for_no_disk
 from prepared_databases import prepare_databases_once
+from shared_fork_servers import share_fork_servers
 
 __all__ = ["forgotten_secrets", "pytest_configure", "tmp_path"]
 
 needed_programs.hide_programs()
 register_profiles()
+share_fork_servers()
 wait_for_no_disk()
 prepare_databases_once()
 look_for_packages_once()
