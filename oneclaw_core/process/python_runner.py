@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-from asyncio.subprocess import Process, SubprocessStreamProtocol
 from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from oneclaw_core.process.python_worker import has_group, kill_descendants, kill_group
+from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -39,14 +39,18 @@ class PythonProcess:
         stdout: Receives from the function; the end of the stream is the end of its answers.
     """
 
-    def __init__(self, transport: asyncio.SubprocessTransport, process: Process) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._transport = transport
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        stdin: asyncio.StreamWriter,
+        stdout: asyncio.StreamReader,
+        receiving: asyncio.ReadTransport,
+    ) -> None:
         self._process = process
         self.pid = process.pid
-        self.stdin = process.stdin
-        self.stdout = process.stdout
+        self._receiving = receiving
+        self.stdin = stdin
+        self.stdout = stdout
 
     @property
     def returncode(self) -> int | None:
@@ -70,24 +74,28 @@ class PythonProcess:
         Returns:
             True if it has ended.
         """
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), timeout_seconds)
+        if self._process.poll() is None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(run_in_thread(self._process.wait), timeout_seconds)
         return self._process.returncode is not None
 
     async def end(self) -> None:
         """Kill the process, its process group and its descendants, and close the pipes."""
         import anyio
 
-        if self._process.returncode is None:
+        if self._process.poll() is None:
             kill_descendants(self.pid)
+            self._process.kill()
         kill_group(self.pid)
         if not self.stdin.is_closing():
             self.stdin.transport.abort()
+        self._receiving.close()
         # A task that is being cancelled waits too; a killed process ends soon.
         with anyio.CancelScope(shield=True):
             await self.wait()
-            self._transport.close()
-            await asyncio.sleep(0)  # the loop may be closed next, and closes the pipes now
+            with suppress(ConnectionError):
+                await self.stdin.wait_closed()
+            await asyncio.sleep(0)  # the loop may be closed next, and closes the other pipe now
 
 
 @asynccontextmanager
@@ -151,33 +159,58 @@ async def python_process(
     start = _START_BARE if is_bare else _START
     environ = dict(os.environ if environ is None else environ)
     words = arguments
-    loop = asyncio.get_running_loop()
-    with ExitStack() as stack:
+    with ExitStack() as theirs, ExitStack() as on_failure:
+        streams, stdin, stdout, receiving = await _open_streams(theirs, on_failure, stderr)
         sandbox: tuple[int, ...] = ()
         if policy is not None:
-            sandbox = _sandbox_descriptors(policy, stack)
+            sandbox = _sandbox_descriptors(policy, theirs)
             preload = (_CONFINEMENT, *preload)
             if policy.temporary is not None:
                 environ |= dict.fromkeys(_TEMPORARY_VARIABLES, str(policy.temporary))
         if not ends_itself:
             words = (target, " ".join(preload), " ".join(map(str, sandbox)), *arguments)
         module, function = (target if ends_itself else _WORKER).split(":")
-        transport, protocol = await loop.subprocess_exec(
-            lambda: SubprocessStreamProtocol(_BUFFER_BYTES, loop),
-            *(*interpreter, start.format(module, function), "\n".join(map(str, path)), *words),
-            stderr=stderr or subprocess.DEVNULL,
+        process = subprocess.Popen(  # noqa: ASYNC220, S603  # Python itself, with a fixed program
+            [*interpreter, start.format(module, function), "\n".join(map(str, path)), *words],
+            stdin=streams[0],
+            stdout=streams[1],
+            stderr=streams[2],
             cwd=directory,
             env=environ,
             start_new_session=True,
             pass_fds=(*pass_descriptors, *(each for each in sandbox if each >= 0)),
         )
-    running = PythonProcess(transport, Process(transport, protocol, loop))
-    # What the process does not read at once must not keep its caller from reading.
-    running.stdin.transport.set_write_buffer_limits(_BUFFER_BYTES)
+        on_failure.pop_all()
+    running = PythonProcess(process, stdin, stdout, receiving)
     try:
         yield running
     finally:
         await running.end()
+
+
+async def _open_streams(
+    theirs: ExitStack, on_failure: ExitStack, stderr: IO[bytes] | None
+) -> tuple[tuple[int, int, int], asyncio.StreamWriter, asyncio.StreamReader, asyncio.ReadTransport]:
+    """Open standard input, output and error of a process; return them, and our ends of the first two."""
+    loop = asyncio.get_running_loop()
+    (far_input, near_input), (near_output, far_output) = os.pipe(), os.pipe()
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (far_input, far_output, null):
+        theirs.callback(os.close, descriptor)
+    sending_end = on_failure.enter_context(os.fdopen(near_input, "wb", 0))
+    receiving_end = on_failure.enter_context(os.fdopen(near_output, "rb", 0))
+    stdout = asyncio.StreamReader(limit=_BUFFER_BYTES)
+    receiving, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdout), receiving_end)
+    on_failure.callback(receiving.close)
+    # The only public protocol with the flow control that a writer needs.
+    sending, protocol = await loop.connect_write_pipe(
+        lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), sending_end
+    )
+    on_failure.callback(sending.abort)
+    # What the process does not read at once must not keep its caller from reading.
+    sending.set_write_buffer_limits(_BUFFER_BYTES)
+    stdin = asyncio.StreamWriter(sending, protocol, None, loop)
+    return (far_input, far_output, null if stderr is None else stderr.fileno()), stdin, stdout, receiving
 
 
 def _sandbox_descriptors(policy: SandboxPolicy, stack: ExitStack) -> tuple[int, ...]:
