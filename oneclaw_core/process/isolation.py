@@ -43,7 +43,12 @@ if TYPE_CHECKING:
     from oneclaw_core.tools.invoke import FunctionTarget
 
 _PIECE_BYTES = 1 << 20
-_WORKER = "oneclaw_core.process.isolated_call"
+_PRELOADED = (
+    "oneclaw_core.process.isolated_call",
+    "oneclaw_core.tools.context",
+    "oneclaw_core.files.access",
+    "oneclaw_core.files.paths",
+)
 # As JSON: a text of the most characters that are kept, of six bytes each, and some attachments.
 MAX_ANSWER_BYTES = 200_000_000
 
@@ -120,7 +125,10 @@ async def call_in_process(
 
 async def _call(request: bytes, target: FunctionTarget, context: ToolContext, policy: SandboxPolicy) -> ToolResult:
     async with python_process(
-        f"{_WORKER}:serve", environ=without_secrets(), preload=(_WORKER, target.module), policy=policy
+        "oneclaw_core.process.isolated_call:serve",
+        environ=without_secrets(),
+        preload=(*_PRELOADED, target.module),
+        policy=policy,
     ) as process:
         answer = await _exchange(process, request)
         if answer is None:

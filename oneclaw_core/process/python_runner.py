@@ -11,7 +11,8 @@ from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from oneclaw_core.process.python_worker import has_group, kill_descendants, kill_group
+from oneclaw_core.process.forking import CAN_FORK, SERVERS, ForkedProcess, ForkRequest, ServerKind
+from oneclaw_core.process.python_worker import has_group, kill_descendants, kill_group, request_of
 from oneclaw_core.system.threads import run_in_thread
 
 if TYPE_CHECKING:
@@ -25,9 +26,37 @@ _BUFFER_BYTES = 1 << 20
 _START = "import sys; sys.path[:] = sys.argv.pop(1).split('\\n'); from {0} import {1}; {1}()"
 _START_BARE = _START.replace("[:] =", " +=")
 _TEMPORARY_VARIABLES = ("TMPDIR", "TMP", "TEMP")
+# Some Pythons need them to start.
+_LIBRARY_PATHS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 _ROOT = str(Path(__file__).parents[2])
-_WORKER = "oneclaw_core.process.python_worker:main"
+_WORKER, _FORK_SERVER = (f"oneclaw_core.process.{name}" for name in ("python_worker", "fork_server"))
 _CONFINEMENT = "oneclaw_core.process.sandbox.confinement"
+
+
+class _SpawnedProcess:
+    """A process with a separate interpreter; see :class:`~oneclaw_core.process.forking.ForkedProcess`."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self.pid = process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.returncode
+
+    async def wait(self, timeout_seconds: float) -> None:
+        if self._process.poll() is None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(run_in_thread(self._process.wait), timeout_seconds)
+
+    def kill(self) -> None:
+        if self._process.poll() is None:
+            kill_descendants(self.pid)
+            self._process.kill()
+        kill_group(self.pid)
+
+    def close(self) -> None:
+        """Do nothing: the process holds nothing open here."""
 
 
 class PythonProcess:
@@ -41,7 +70,7 @@ class PythonProcess:
 
     def __init__(
         self,
-        process: subprocess.Popen[bytes],
+        process: _SpawnedProcess | ForkedProcess,
         stdin: asyncio.StreamWriter,
         stdout: asyncio.StreamReader,
         receiving: asyncio.ReadTransport,
@@ -74,25 +103,23 @@ class PythonProcess:
         Returns:
             True if it has ended.
         """
-        if self._process.poll() is None:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(run_in_thread(self._process.wait), timeout_seconds)
+        await self._process.wait(timeout_seconds)
         return self._process.returncode is not None
 
     async def end(self) -> None:
         """Kill the process, its process group and its descendants, and close the pipes."""
         import anyio
 
-        if self._process.poll() is None:
-            kill_descendants(self.pid)
-            self._process.kill()
-        kill_group(self.pid)
+        self._process.kill()
         if not self.stdin.is_closing():
             self.stdin.transport.abort()
         self._receiving.close()
         # A task that is being cancelled waits too; a killed process ends soon.
         with anyio.CancelScope(shield=True):
-            await self.wait()
+            try:
+                await self.wait()
+            finally:
+                self._process.close()
             with suppress(ConnectionError):
                 await self.stdin.wait_closed()
             await asyncio.sleep(0)  # the loop may be closed next, and closes the other pipe now
@@ -141,8 +168,9 @@ async def python_process(
         environ: The environment; by default that of this process.
         stderr: A file for standard error; by default it is discarded.
         pass_descriptors: Descriptors that the process inherits.
-        preload: Modules that are imported before the rules of ``policy`` hold, but for the last if its import starts
-            threads.
+        preload: Modules that a process imports ahead. The next calls are served by forks of it, which start faster;
+            where a process cannot be forked, by a fresh interpreter. The last module is left out if it starts threads
+            or opens files when it is imported.
         policy: Rules that hold for the function and all that it starts, once ``preload`` is imported; its temporary
             directory is put into the environment. Where the system has no Landlock, no files are withheld; where it
             has no seccomp, nothing is.
@@ -157,8 +185,9 @@ async def python_process(
     path = [*(search_path or ()), _ROOT] if is_bare else sys.path if search_path is None else search_path
     interpreter = (sys.executable, *(("-I", "-S") if is_bare else ("-P",)), *options, "-c")
     start = _START_BARE if is_bare else _START
-    environ = dict(os.environ if environ is None else environ)
-    words = arguments
+    joined_path = "\n".join(map(str, path))
+    worker_environ = dict(os.environ if environ is None else environ)
+    process: _SpawnedProcess | ForkedProcess | None = None
     with ExitStack() as theirs, ExitStack() as on_failure:
         streams, stdin, stdout, receiving = await _open_streams(theirs, on_failure, stderr)
         sandbox: tuple[int, ...] = ()
@@ -166,21 +195,31 @@ async def python_process(
             sandbox = _sandbox_descriptors(policy, theirs)
             preload = (_CONFINEMENT, *preload)
             if policy.temporary is not None:
-                environ |= dict.fromkeys(_TEMPORARY_VARIABLES, str(policy.temporary))
-        if not ends_itself:
-            words = (target, " ".join(preload), " ".join(map(str, sandbox)), *arguments)
-        module, function = (target if ends_itself else _WORKER).split(":")
-        process = subprocess.Popen(  # noqa: ASYNC220, S603  # Python itself, with a fixed program
-            [*interpreter, start.format(module, function), "\n".join(map(str, path)), *words],
-            stdin=streams[0],
-            stdout=streams[1],
-            stderr=streams[2],
-            cwd=directory,
-            env=environ,
-            start_new_session=True,
-            pass_fds=(*pass_descriptors, *(each for each in sandbox if each >= 0)),
-        )
+                worker_environ |= dict.fromkeys(_TEMPORARY_VARIABLES, str(policy.temporary))
+        inherited = (*pass_descriptors, *(each for each in sandbox if each >= 0))
+        if preload and CAN_FORK:
+            wanted = ForkRequest(streams, None if directory is None else str(directory), inherited)
+            command = (*interpreter, start.format(_FORK_SERVER, "main"), joined_path)
+            pairs = tuple(sorted(_server_environ(environ, is_bare=is_bare).items()))
+            process = await SERVERS.fork(ServerKind(command, tuple(preload), pairs), wanted)
+        if process is None:
+            module, function = target.split(":") if ends_itself else (_WORKER, "main")
+            words = arguments if ends_itself else ()
+            process = _SpawnedProcess(
+                subprocess.Popen(  # noqa: ASYNC220, S603  # Python itself, with a fixed program
+                    [*interpreter, start.format(module, function), joined_path, *words],
+                    stdin=streams[0],
+                    stdout=streams[1],
+                    stderr=streams[2],
+                    cwd=directory,
+                    env=worker_environ,
+                    start_new_session=True,
+                    pass_fds=inherited,
+                )
+            )
         on_failure.pop_all()
+    if not ends_itself:
+        stdin.write(request_of(target, arguments, worker_environ, sandbox, preload))
     running = PythonProcess(process, stdin, stdout, receiving)
     try:
         yield running
@@ -229,6 +268,15 @@ def _sandbox_descriptors(policy: SandboxPolicy, stack: ExitStack) -> tuple[int, 
         return -1, program
     stack.callback(os.close, ruleset)
     return ruleset, program
+
+
+def _server_environ(environ: Mapping[str, str] | None, *, is_bare: bool) -> dict[str, str]:
+    """Return the environment of a fork server: without secrets, since every worker gets a copy."""
+    if is_bare:
+        return {name: os.environ[name] for name in _LIBRARY_PATHS if name in os.environ}
+    from oneclaw_core.secrets.redaction import without_secrets
+
+    return without_secrets(environ)
 
 
 def describe_end(returncode: int | None) -> str:

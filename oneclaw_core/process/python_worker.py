@@ -1,7 +1,7 @@
 """Run a function in the process that :func:`oneclaw_core.process.python_process` starts.
 
-The process ends with its parent, however the parent ends: a process above it waits until standard input is closed, and
-kills it with everything that it has started.
+The process ends with its parent, however the parent ends: a thread waits until standard input is closed, and kills the
+process with everything that it has started.
 
 Killing a process group is not enough: a process that calls ``setsid`` leaves it, and a process whose parent ends gets
 another parent. On Linux a process can adopt the orphans below it, so that they stay among its descendants, which
@@ -14,6 +14,7 @@ Processes without site packages import this module, so it imports nothing that t
 from __future__ import annotations
 
 import _thread
+import marshal
 import os
 import select
 import signal
@@ -21,59 +22,65 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from collections.abc import Sequence
 
 LENGTH_BYTES = 8
 IS_BARE = bool(sys.flags.no_site)
 """True in a process without site packages: see ``is_bare`` of :func:`oneclaw_core.process.python_process`."""
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-_MOST_DESCRIPTORS = 1 << 16
+_PR_SET_CHILD_SUBREAPER = 36
 _ENDED_STATES = (b"Z", b"X")
 # Killing one process can reveal others that it had just started.
 _MOST_ROUNDS = 100
 
 
 def main() -> None:
-    """Call a function, in a child of this process, which is never in a sandbox and ends all with the parent.
-
-    The command line has the function as ``module:function``, the modules to import first, the descriptors of the
-    sandbox, and the arguments of the function.
-    """
-    target, modules, sandbox, *arguments = sys.argv[1:]
-    if not IS_BARE:
-        adopt_orphans()
-    worker = os.fork()
-    if worker:
-        _guard(worker)
-    set_process_option(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    for module in modules.split():
-        try:
-            __import__(module)
-        except (Exception, SystemExit):  # noqa: BLE001, S112  # the function imports it again, and says what is wrong
-            continue
-    if sandbox and len(os.listdir("/proc/self/task")) > 1:  # noqa: PTH208  # pathlib takes time to import
-        # Landlock does not hold for the threads that the last module has started: it is imported in the sandbox.
-        fewer = modules.rpartition(" ")[0]
-        command = [fewer if each == modules else each for each in sys.orig_argv]
-        os.execv(sys.executable, command)  # noqa: S606  # this program
-    if sandbox:
-        enter_sandbox(*map(int, sandbox.split()))
-    sys.argv[1:] = arguments
+    """Serve a request in a process that was started for it; see :func:`oneclaw_core.process.python_process`."""
+    # Before the thread is started: what is confined are this thread and those that it starts.
+    target = take_request(is_forked=False)
+    _thread.start_new_thread(_end_with_parent, (os.dup(0),))
     call_target(target)
 
 
-def _guard(worker: int) -> NoReturn:
-    """Wait for a process and end as it does; if standard input is closed, end it with all that it has started."""
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 1)  # its reader sees the end of the worker's output
-    os.closerange(3, _MOST_DESCRIPTORS)
-    _thread.start_new_thread(_end_with_parent, (0,))
-    code = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
-    if code < 0:
-        if -code != signal.SIGKILL:
-            signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
-    os._exit(code)
+def request_of(
+    target: str, arguments: Sequence[str], environ: dict[str, str], sandbox: Sequence[int], modules: Sequence[str]
+) -> bytes:
+    """Write what a worker reads from its standard input first.
+
+    Args:
+        target: ``module:function``.
+        arguments: ``sys.argv[1:]`` of the function.
+        environ: The environment.
+        sandbox: The descriptors of a Landlock ruleset, -1 for none, and of a seccomp filter; empty for no sandbox.
+        modules: Imported before the sandbox is entered.
+    """
+    data = marshal.dumps((target, list(arguments), environ, list(sandbox), list(modules)))
+    return len(data).to_bytes(LENGTH_BYTES, "big") + data
+
+
+def take_request(*, is_forked: bool) -> str:
+    """Read a request, and become the process that it asks for.
+
+    Args:
+        is_forked: True in the fork of a process, which has imported the modules that can be imported ahead.
+
+    Returns:
+        The target.
+    """
+    length = int.from_bytes(read_exactly(0, LENGTH_BYTES), "big")
+    target, arguments, environ, sandbox, modules = marshal.loads(read_exactly(0, length))  # noqa: S302  # comes from the caller
+    if environ != dict(os.environ):
+        os.environ.clear()
+        os.environ.update(environ)
+        if "tempfile" in sys.modules:
+            sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # looked up again
+    sys.argv = ["-c", *arguments]
+    if not IS_BARE:
+        adopt_orphans()
+    if sandbox:
+        for module in () if is_forked else modules:
+            __import__(module)
+        enter_sandbox(*sandbox)
+    return str(target)
 
 
 def enter_sandbox(ruleset: int, program: int) -> None:
