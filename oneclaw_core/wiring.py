@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.compaction.compacting import Compactor, compact_session, compacting
 from oneclaw_core.compaction.summary import explained
-from oneclaw_core.config.configuration import configuration_of
+from oneclaw_core.config.catalog_configuration import configuration_of
 from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.model_service import ModelLists
 from oneclaw_core.config.settings import read_settings

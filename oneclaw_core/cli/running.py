@@ -110,7 +110,7 @@ def with_home(work: Callable[[OneClaw], Awaitable[Value]], *, migrates: bool = T
 def with_configuration(work: Callable[[Configuration], Awaitable[Value]], *, is_read_only: bool = False) -> Value:
     """Open the store of the user's home, and let the configuration be read and changed; as :func:`with_store`."""
     from oneclaw_core.cli.catalog import load_catalog
-    from oneclaw_core.config.configuration import configuration_of
+    from oneclaw_core.config.catalog_configuration import configuration_of
 
     catalog = load_catalog(is_quiet=True)  # a database that cannot be read is an error here
     return with_store(

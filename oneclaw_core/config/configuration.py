@@ -7,13 +7,11 @@ what would leave the user locked out.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from oneclaw_core.agents.service import AgentService
 from oneclaw_core.config.keys import EnvironmentVariables, KeyStore
 from oneclaw_core.config.model_service import ModelLists, ModelService
-from oneclaw_core.config.plugin_settings import registered_settings
 from oneclaw_core.config.provider_service import CompositionService, ProviderService
 from oneclaw_core.config.providers import ProviderSource
 from oneclaw_core.config.settings import SettingService
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from oneclaw_core.config.setting_fields import SettingsModel
-    from oneclaw_core.plugins.catalog import Catalog
     from oneclaw_core.providers.known import KnownProviders, ProviderFactory
     from oneclaw_core.sessions.settings import SwitchKind
     from oneclaw_core.sessions.store import Store
@@ -149,17 +146,3 @@ class Configuration:
             environment=EnvironmentVariables(home),
             agents=AgentService(store, registry, models.check_provider),
         )
-
-
-def configuration_of(catalog: Catalog, home: Home, store: Store, environ: Mapping[str, str]) -> Configuration:
-    """Make the services for an open home with the plugins of a catalog; see :meth:`Configuration.of`."""
-    return Configuration.of(
-        home,
-        store,
-        environ,
-        registry=catalog.registry,
-        provider_types=catalog.provider_types,
-        known_providers=catalog.known_providers,
-        plugin_settings=partial(registered_settings, catalog.plugins),
-        plugin_names=[plugin.name for plugin in catalog.plugins],
-    )

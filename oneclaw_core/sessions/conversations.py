@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from oneclaw_core.errors import NotFoundError, OneClawError, SessionBusyError, UsageError
 from oneclaw_core.search.ranking import Findings, Passage, rank
@@ -19,10 +19,9 @@ from oneclaw_core.types.messages import Message, MessageType
 from oneclaw_core.types.tool_groups import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from oneclaw_core.contract.arguments import SessionInfo
-    from oneclaw_core.plugins.running.runtime import Plugins
     from oneclaw_core.sessions.sessions import Session
     from oneclaw_core.sessions.store import Store
 
@@ -32,6 +31,17 @@ TITLE_CHARACTERS = 50
 _UNKNOWN_SHARE = 0.5
 _STOP_SECONDS = 10.0
 _STOP_PAUSE_SECONDS = 0.1
+
+
+class Observers(Protocol):
+    """Plugins, as far as sessions notify them."""
+
+    @property
+    def hooks(self) -> Container[str]:
+        """The hooks that a plugin implements."""
+
+    def observe(self, hook: str, **arguments: Any) -> None:
+        """Notify the plugins that implement a hook."""
 
 
 def no_session(name: str) -> NotFoundError:
@@ -105,7 +115,7 @@ class Conversations:
         directory: the start directory, which is noted with new ones.
     """
 
-    def __init__(self, store: Store, plugins: Plugins, directory: str | None = None) -> None:
+    def __init__(self, store: Store, plugins: Observers, directory: str | None = None) -> None:
         self._store = store
         self._plugins = plugins
         self.directory = directory
