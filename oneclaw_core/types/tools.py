@@ -294,6 +294,20 @@ ToolSourceInfo.BUILTIN = ToolSourceInfo(ToolSourceType.BUILTIN)
 MAX_TIMEOUT_SECONDS = 24 * 3600
 
 
+class _StoredParameters:
+    """Parameters as JSON text, which are parsed when they are first used."""
+
+    __slots__ = ("__weakref__", "_text")
+
+    def __getattr__(self, name: str) -> Any:
+        # Called for an attribute that is not set: of a definition, only parameters that are still text.
+        if name != "parameters":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        parameters = json.loads(object.__getattribute__(self, "_text"))
+        object.__setattr__(self, name, parameters)
+        return parameters
+
+
 @dataclass(frozen=True, slots=True)
 class ToolBehaviour:
     """The ways in which a tool departs from others.
@@ -317,8 +331,8 @@ class ToolBehaviour:
 PLAIN_BEHAVIOUR = ToolBehaviour()
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
-class ToolDefinition:
+@dataclass(frozen=True, slots=True)
+class ToolDefinition(_StoredParameters):
     """The definition of a tool: its description for the model and data for the executor (FEAT-004).
 
     Attributes:
@@ -388,7 +402,7 @@ class ToolDefinition:
         """Make a definition of what :meth:`to_dict` returned; it was checked before.
 
         Args:
-            data: JSON data, with the parameters as text.
+            data: the parameters in it are parsed when they are first used.
             behaviour: of the tool, which is stored apart.
 
         Raises:
@@ -396,10 +410,11 @@ class ToolDefinition:
         """
         made = object.__new__(cls)
         optional = {"read_only": False, "idempotent": False, "reads": (), "output_schema": None}
-        values = {**optional, **data, "behaviour": behaviour, "parameters": json.loads(data["parameters"])}
+        values = {**optional, **data, "behaviour": behaviour}
         values |= {each: tuple(values[each]) for each in ("required_permissions", "reads")}
-        for each in fields(cls):
-            object.__setattr__(made, each.name, values[each.name])
+        values["_text"] = values.pop("parameters")
+        for name in ("_text", *(each.name for each in fields(cls) if each.name != "parameters")):
+            object.__setattr__(made, name, values[name])
         return made
 
     def to_dict(self) -> dict[str, Any]:
@@ -425,7 +440,10 @@ class ToolDefinition:
         Raises:
             ValueError, TypeError: JSON cannot hold them.
         """
-        return json.dumps(self.parameters, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        try:
+            return str(object.__getattribute__(self, "_text"))
+        except AttributeError:
+            return json.dumps(self.parameters, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
     def _check_permissions(self) -> None:
         permissions = self.required_permissions
