@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.config.setting_fields import CORE_DEFAULTS, SettingsModel, fields_of, schema_of, variable_of
 from oneclaw_core.errors import PluginError
+from oneclaw_core.plugins.cache import PluginCache, cache_path
 from oneclaw_core.plugins.first_use import load_object_now
 from oneclaw_core.plugins.isolation import raised_cause
+from oneclaw_core.plugins.names.ownership import OURS
 from oneclaw_core.plugins.plugin import SETTINGS_HOOK, Plugin, Registration, import_target
 
 if TYPE_CHECKING:
@@ -25,7 +27,10 @@ _REMEDY = "register one pydantic model"
 
 
 def registered_settings(plugins: Iterable[Plugin]) -> list[SettingsModel]:
-    """Return the settings of plugins that are loaded."""
+    """Return the settings of plugins that are loaded; those that are not described yet are described now."""
+    plugins = list(plugins)
+    if described := describe_remaining(plugins):
+        PluginCache(cache_path()).amend(described)
     return [
         SettingsModel(
             plugin.name,
@@ -39,7 +44,32 @@ def registered_settings(plugins: Iterable[Plugin]) -> list[SettingsModel]:
 
 
 def describe_settings(plugin: Plugin) -> None:
-    """Describe the settings of a plugin while it is looked at."""
+    """Describe the settings of a plugin while it is looked at, so that its names are known.
+
+    Those of OneClaw's own plugins are described when they are needed, because that imports pydantic.
+    """
+    if not _is_ours(plugin):
+        _describe(plugin)
+
+
+def describe_remaining(plugins: Iterable[Plugin]) -> list[Plugin]:
+    """Describe the settings that are not described yet, and return the plugins that have them."""
+    return [each for each in plugins if _describe(each)]
+
+
+def has_settings_of_others(plugins: Iterable[Plugin]) -> bool:
+    """Return True if a plugin that is not OneClaw's own has settings."""
+    return any(
+        each.hook == SETTINGS_HOOK for plugin in plugins if not _is_ours(plugin) for each in plugin.registrations
+    )
+
+
+def _is_ours(plugin: Plugin) -> bool:
+    return plugin.is_installed and plugin.distribution in OURS
+
+
+def _describe(plugin: Plugin) -> bool:
+    """Describe the settings of a plugin; return True if they were not described before."""
     for place, registration in enumerate(plugin.registrations):
         if registration.hook == SETTINGS_HOOK and "schema" not in registration.options:
             try:
@@ -49,11 +79,13 @@ def describe_settings(plugin: Plugin) -> None:
             except BaseException as error:  # noqa: BLE001  # a foreign import may raise anything
                 plugin.report(SETTINGS_HOOK, raised_cause(error), _REMEDY, check="hooks.target")
                 del plugin.registrations[place]
-            return  # there is one at most
+                return False
+            return True  # there is one at most
+    return False
 
 
 def settle_settings(plugins: Iterable[Plugin]) -> None:
-    """Refuse settings whose environment variables belong to others.
+    """Refuse settings whose environment variables belong to others, as far as they are described.
 
     Of two plugins with the same variable, the first one's settings stay; the other has none.
     """
@@ -61,7 +93,7 @@ def settle_settings(plugins: Iterable[Plugin]) -> None:
     taken |= dict.fromkeys(_OTHER_VARIABLES, "OneClaw itself")
     for plugin in plugins:
         for registration in list(plugin.registrations):
-            if registration.hook != SETTINGS_HOOK:
+            if registration.hook != SETTINGS_HOOK or "schema" not in registration.options:
                 continue
             own: dict[str, str] = {}
             for field in fields_of(registration.options, plugin.name):

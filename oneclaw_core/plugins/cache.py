@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.contract import CONTRACT_VERSION
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.plugins.installed import find_installed, search_path_state, stamp
-from oneclaw_core.plugins.plugin import LEFT_ALONE, Plugin, PluginProblem
+from oneclaw_core.plugins.plugin import LEFT_ALONE, SETTINGS_HOOK, Plugin, PluginProblem
 from oneclaw_core.process.import_journal import Journal
 from oneclaw_core.system.private_files import make_private_directory, read_private, write_private
 from oneclaw_core.system.version import __version__
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-FORMAT = 7
+FORMAT = 6
 MAX_BYTES = 256 * 1024 * 1024
 MOST_SEARCHES = 8
 """The number of search paths whose plugins the file keeps."""
@@ -144,6 +144,16 @@ class PluginCache:
             causes = sorted({problem.cause for problem in each.problems if problem.is_error})
             if row is not None and row["known_causes"] != causes and not each.is_disabled:
                 self._put(_key(each), {**row, "known_causes": causes})
+        self._write()
+
+    def amend(self, plugins: Iterable[Plugin]) -> None:
+        """Take note of the settings of plugins that were described after the look."""
+        for plugin in plugins:
+            row = self._row(plugin)
+            if row is not None:
+                rows = [each for each in row["registrations"] if each["hook"] != SETTINGS_HOOK]
+                rows += [each.to_dict() for each in plugin.registrations if each.hook == SETTINGS_HOOK]
+                self._put(_key(plugin), {**row, "registrations": rows})
         self._write()
 
     def forget(self, name: str) -> bool:

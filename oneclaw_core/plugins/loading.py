@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oneclaw_core.config.plugin_settings import settle_settings
+from oneclaw_core.config.plugin_settings import describe_remaining, has_settings_of_others, settle_settings
 from oneclaw_core.plugins.cache import PluginCache, cache_path
 from oneclaw_core.plugins.catalog import Catalog
 from oneclaw_core.plugins.installed import described
@@ -73,6 +73,8 @@ def load_plugins(
     for place, plugin in enumerate(plugins):
         loading.set_name(plugin, naming.plugin_name(place), disabled)
     loading.look()
+    if has_settings_of_others(plugins):  # which may not take the names of OneClaw's own
+        cache.amend(describe_remaining(plugins))
     naming.settle(loading.catalog)
     for plugin in plugins:
         loading.add(plugin)

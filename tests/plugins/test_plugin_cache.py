@@ -167,6 +167,18 @@ def test_settings_of_others_are_described_at_the_first_look(site):
     assert "good_plugin" not in sys.modules
 
 
+def test_own_settings_are_described_when_they_are_needed_and_once(site):
+    def described():
+        rows = [each for plugin in discover() for each in plugin.registrations if each.hook == "register_settings"]
+        return {each.plugin for each in rows if "schema" in each.options}
+
+    catalog = load_plugins()
+    assert described() == set()
+    settings = {each.plugin for each in registered_settings(catalog.plugins)}
+    assert "search" in settings
+    assert described() == settings
+
+
 def test_own_settings_are_described_before_others_can_take_their_variables(site):
     model = SETTINGS.replace("place", "key").replace("here", "")
     install(site, "search_api", model)
