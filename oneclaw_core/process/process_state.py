@@ -96,7 +96,7 @@ def _put_back_settings(before: dict[str, Any]) -> list[str]:
     now = _settings()
     changed = [name for name, value in now.items() if value != before[name]]
     environ, was = now["environment variables"], before["environment variables"]
-    names = sorted(name for name in environ.keys() | was.keys() if environ.get(name) != was.get(name))
+    names = sorted({name for name, _ in environ.items() ^ was.items()}) if environ != was else []
     for name in names:
         os.environ.pop(name, None)
         if name in was:
