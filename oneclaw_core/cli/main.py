@@ -65,7 +65,6 @@ BUILTIN_COMMANDS = {
     "groups": BuiltinCommand("tools:groups", "List the tool groups."),
     "plugins": BuiltinCommand("plugins:plugins", "List, install, make and check plugins."),
     "sessions": BuiltinCommand("sessions:sessions", "List, show, rename, branch and delete sessions."),
-    "background": BuiltinCommand("background:background", "List and stop sub-agents and commands in the background."),
     "agents": BuiltinCommand("agents:agents", "List, show, make, change and delete agents."),
     "providers": BuiltinCommand("providers:providers", "List, add and remove model services."),
     "models": BuiltinCommand("models:models", "List models, and choose the default."),

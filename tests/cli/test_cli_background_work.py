@@ -1,11 +1,12 @@
+"""What runs in the background, as `oneclaw background` lists and stops it."""
+
 import asyncio
 from dataclasses import asdict
 
 from databases import backend_of
 
-from oneclaw_core.sessions import BackgroundWork
-from oneclaw_core.sessions.store import Store
-from oneclaw_core.system.home import find_home
+from oneclaw_core import find_home
+from oneclaw_core.sessions import BackgroundWork, Store
 
 # Of a process and a machine that are gone by now.
 WORK = BackgroundWork(id="nap-1", kind="agent", title="sl\x1beep", plugin="agents", began_at=0)

@@ -34,7 +34,12 @@ def register_chat_commands(register: ChatCommandRegistrar) -> None:
 
 @hookimpl
 def register_commands(register: CommandRegistrar) -> None:
-    """Add the commands of ``oneclaw agents``."""
+    """Add ``oneclaw background`` and the commands of ``oneclaw agents``."""
+    register(
+        "background",
+        "oneclaw_agents.background:background",
+        help="List and stop sub-agents and commands in the background.",
+    )
     register(
         "list", "oneclaw_agents.listing:list_agents", help="List all agents, the built-in one first.", parent="agents"
     )

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from oneclaw_core.cli.output import json_option, print_listing, print_text, printable_line
-from oneclaw_core.cli.running import with_store
-from oneclaw_core.sessions.background import Background, BackgroundWork
-from oneclaw_core.system.home import find_home
+from oneclaw_core import find_home
+from oneclaw_core.cli import json_option, print_listing, print_text, printable_line, with_store
+from oneclaw_core.sessions import Background, BackgroundWork
 
 if TYPE_CHECKING:
-    from oneclaw_core.sessions.store import Store
+    from oneclaw_core.sessions import Store
 
 _TITLE_CHARACTERS = 60
 
