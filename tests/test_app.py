@@ -45,6 +45,7 @@ async def events_of(claw, message, **options):
     return [event async for event in claw.send_message(message, **options)]
 
 
+@pytest.mark.long
 def test_a_message_runs_end_to_end_with_typed_events(tmp_path):
     async def run():
         async with opened(tmp_path) as claw:
@@ -60,6 +61,7 @@ def test_a_message_runs_end_to_end_with_typed_events(tmp_path):
     assert "".join(event.text for event in events if isinstance(event, TextEvent)).endswith(finished.text)
 
 
+@pytest.mark.long
 def test_the_synchronous_one_liner(tmp_path, monkeypatch):
     monkeypatch.setenv("ONECLAW_HOME", str(tmp_path))
     monkeypatch.delenv("ONECLAW_MODEL", raising=False)
@@ -113,6 +115,7 @@ def test_what_cannot_be_begins_no_session(tmp_path, options):
     assert asyncio.run(run()) == []
 
 
+@pytest.mark.long
 def test_the_model_is_chosen_by_the_message_the_session_the_environment_the_setting(tmp_path):
     async def run(server):
         environ = {"OPENAI_BASE_URL": server.url, "ONECLAW_MODEL": "openai_compatible/from-environment"}
@@ -137,6 +140,7 @@ def test_the_model_is_chosen_by_the_message_the_session_the_environment_the_sett
     ]
 
 
+@pytest.mark.long
 def test_a_provider_whose_address_is_changed_is_asked_at_the_new_one(tmp_path):
     async def run(first, second):
         async with opened(tmp_path) as claw:
@@ -150,6 +154,7 @@ def test_a_provider_whose_address_is_changed_is_asked_at_the_new_one(tmp_path):
     assert (len(first.bodies), len(second.bodies)) == (1, 1)
 
 
+@pytest.mark.long
 def test_a_second_turn_of_a_session_waits_or_fails_with_a_clear_message(tmp_path):
     async def run(server):
         environ = {"OPENAI_BASE_URL": server.url, "ONECLAW_SESSION_WAIT_SECONDS": "0.05"}
@@ -169,6 +174,7 @@ def test_a_second_turn_of_a_session_waits_or_fails_with_a_clear_message(tmp_path
     assert contents[-2:] == ["third", "Answer to third"]
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_many_sessions_wait_for_slow_answers_at_the_same_time(tmp_path):
     sessions = 150 if IS_LONG else 50
@@ -188,6 +194,7 @@ def test_many_sessions_wait_for_slow_answers_at_the_same_time(tmp_path):
     assert answers == [f"Answer to message {n}" for n in range(sessions)]
 
 
+@pytest.mark.long
 def test_permissions_are_asked_of_the_embedder_and_remembered_in_the_home(tmp_path):
     questions = []
 
@@ -207,6 +214,7 @@ def test_permissions_are_asked_of_the_embedder_and_remembered_in_the_home(tmp_pa
     assert questions == [("network.private", "http_request", server.url + "/models")]
 
 
+@pytest.mark.long
 def test_what_is_denied_in_another_process_counts_at_the_next_turn(tmp_path):
     write = calls(("write_file", {"path": "a.txt", "content": "x"}))
 
@@ -226,6 +234,7 @@ def test_what_is_denied_in_another_process_counts_at_the_next_turn(tmp_path):
     assert "No longer in Available Tool Groups: pdf" in [each["content"] for each in rest if each["role"] == "user"][-1]
 
 
+@pytest.mark.long
 def test_the_next_request_is_exactly_what_is_sent(tmp_path):
     async def run(server):
         async with opened(tmp_path, {"OPENAI_BASE_URL": server.url}) as claw:
@@ -314,6 +323,7 @@ def test_a_registered_tool_can_be_executed_by_hand(tmp_path, monkeypatch):
     assert "Pages: 6" in info.result
 
 
+@pytest.mark.long
 def test_two_homes_on_one_database_exclude_each_other(tmp_path):
     async def run(server):
         environ = {"ONECLAW_DATABASE_URL": f"sqlite:///{tmp_path / 'shared' / 'one.db'}", "OPENAI_BASE_URL": server.url}
@@ -443,6 +453,7 @@ async def stored_of(home):
         return [(each.content, each.error_type) for each in await claw.store.messages(found.id)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_kept", [True, False])
 def test_a_turn_that_no_one_listens_to_any_more_ends_with_the_home(tmp_path, is_kept):
     closed, kept = [], []
@@ -463,6 +474,7 @@ def test_a_turn_that_no_one_listens_to_any_more_ends_with_the_home(tmp_path, is_
     assert len(closed) == 1
 
 
+@pytest.mark.long
 def test_a_turn_in_another_task_ends_with_the_home_and_its_calls_are_answered(tmp_path, caplog):
     closed = []
 

@@ -93,6 +93,7 @@ def test_the_limits_of_a_message_hold_beside_the_others(tmp_path):
         events_of(tmp_path, "Count sheep", limits=AgentLimits(max_tool_rounds=1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("setting", "said"),
     [

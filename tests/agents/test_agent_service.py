@@ -61,6 +61,7 @@ def offered(body):
     return [tool["function"]["name"] for tool in body.get("tools", ())]
 
 
+@pytest.mark.long
 def test_making_listing_changing_and_deleting(tmp_path):
     async def work(agents):
         made = await agents.create("Poet", PROMPT, parameters={"temperature": 0.5, "top_p": None}, max_tool_rounds=3)
@@ -170,6 +171,7 @@ def test_the_built_in_agent_cannot_be_changed(tmp_path):
     with_agents(tmp_path, work)
 
 
+@pytest.mark.long
 def test_a_turn_obeys_prompt_model_and_parameters(tmp_path):
     async def work(claw):
         await claw.agents.create("Poet", PROMPT, model="openai_compatible/poetic", parameters={"temperature": 0.25})
@@ -217,6 +219,7 @@ def test_a_turn_obeys_the_selection(tmp_path):
     assert "- pdf: " in bodies[0]["messages"][0]["content"]
 
 
+@pytest.mark.long
 def test_loaded_groups_are_those_of_the_agent_that_goes_on(tmp_path):
     async def work(claw):
         await claw.agents.create("Small", PROMPT, selection=ToolSelection.naming(["read_file"]))
@@ -240,6 +243,7 @@ def test_an_agent_without_tools_is_sent_none(tmp_path):
     assert offered(body) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("limits", "settings", "kind", "words", "requests"),
     [
@@ -260,6 +264,7 @@ def test_of_the_limits_of_agent_and_settings_the_stricter_holds(tmp_path, limits
     assert len(asked(tmp_path, lambda body: calls(("get_current_time", {})), work)) == requests
 
 
+@pytest.mark.long
 def test_changes_hold_from_the_next_turn_on_in_another_home_too(tmp_path):
     async def work(claw):
         await claw.agents.create("Poet", PROMPT)
@@ -306,6 +311,7 @@ def test_a_model_that_is_gone_is_told_with_the_agent(tmp_path):
     assert asked(tmp_path, [], work) == []
 
 
+@pytest.mark.long
 def test_a_turn_of_an_own_agent_takes_no_transaction_more(tmp_path):
     async def work(claw):
         await claw.agents.create("Poet", PROMPT)

@@ -217,6 +217,7 @@ def test_a_file_of_the_largest_size_is_read_whole(context, project):
     assert len(read_file("a.txt", context=context).result) == text_content.MAX_BYTES
 
 
+@pytest.mark.long
 def test_a_part_of_a_long_file_is_read_by_lines(context, project):
     (project / "long.log").write_text("".join(f"line {number}\n" for number in range(1, 400_001)))
 
@@ -274,6 +275,7 @@ def test_line_numbers_begin_at_one(context, arguments):
     assert "must be 1 or more" in error_of(read_file("a.txt", **arguments, context=context), "validation_error")
 
 
+@pytest.mark.long
 @given(text=st.text(st.characters(exclude_characters="\x00", exclude_categories=("Cs",)), max_size=300))
 def test_parts_put_together_are_the_whole(tmp_path_factory, text):
     directory = tmp_path_factory.mktemp("parts")

@@ -158,6 +158,7 @@ def test_values_are_read_by_pointer(home):
     assert "has the members messages, count" in read(home, handle, pointer="/mails").error_message
 
 
+@pytest.mark.long
 def test_items_are_read_in_parts_that_are_json(home):
     handle, _ = kept(home, "list_mails")
     found = []

@@ -384,6 +384,7 @@ def test_a_body_that_drips_without_end_is_shown_as_far_as_it_came(run, downloade
     assert body_of(text) == "first"
 
 
+@pytest.mark.long
 def test_in_a_conversation_no_more_is_shown_than_the_model_is_given(tmp_path):
     content = "".join(f"line {number}\n" for number in range(9000))
 

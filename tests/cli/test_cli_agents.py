@@ -9,6 +9,7 @@ from model_server import calls, text
 PROMPT = ("--system-prompt", "You write poems.")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("all_plugins")
 def test_an_agent_from_its_making_to_its_end(ok):
     made = (
@@ -226,6 +227,7 @@ def test_going_on_with_another_agent_in_a_chat(ok, oneclaw, serve, tmp_path, mon
     assert [tool["function"]["name"] for tool in second["tools"]] == ["load_tool_group", "read_file"]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("all_plugins")
 def test_the_groups_in_a_chat_are_those_of_the_agent(ok, oneclaw, tmp_path, monkeypatch):
     ok("agents", "create", "Poet", *PROMPT, "--tools", "read_file")
@@ -260,6 +262,7 @@ def test_the_built_in_agent_is_listed_and_shown(ok):
     assert "General Assistant" in ok("agents", "list")
 
 
+@pytest.mark.long
 def test_a_session_within_another_says_so(ok, oneclaw, serve, monkeypatch):
     task = {"name": "Poet", "system_prompt": "You write.", "task": "Write."}
     serve(calls(("create_agent", task)), text("Waves."), text("Done."))

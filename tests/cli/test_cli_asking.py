@@ -89,6 +89,7 @@ def test_the_user_is_asked_until_the_answer_is_one(call_diary):
         assert terminal.exit_status() == 0
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_what_was_typed_before_the_question_is_no_answer(call_diary):
     with call_diary() as terminal:
@@ -99,6 +100,7 @@ def test_what_was_typed_before_the_question_is_no_answer(call_diary):
         assert terminal.exit_status() == 1
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 @pytest.mark.parametrize("typed", some([CTRL_D, "NO\n", "\n"], 3))
 def test_enter_and_the_end_of_the_input_mean_no(call_diary, typed):

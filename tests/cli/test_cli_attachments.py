@@ -48,6 +48,7 @@ def has(data, body):
     return base64.b64encode(data).decode() in json.dumps(newest)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("files")
 def test_files_go_with_the_message(oneclaw, serve):
     server = serve(text("I see."))
@@ -80,6 +81,7 @@ def test_a_model_that_takes_no_files_says_so_before_anything_is_stored(oneclaw, 
     assert ok("sessions", "list", "--json") == []
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("files")
 def test_what_the_user_says_about_a_model_counts(oneclaw, ok, serve):
     server = serve(text("I see."))
@@ -90,6 +92,7 @@ def test_what_the_user_says_about_a_model_counts(oneclaw, ok, serve):
     assert len(server.bodies) == 1
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("files")
 def test_a_file_goes_with_the_next_message_of_a_chat_alone(chat, serve):
     server = serve(text("I see."), text("Nothing there."))
@@ -101,6 +104,7 @@ def test_a_file_goes_with_the_next_message_of_a_chat_alone(chat, serve):
     assert not has(PNG, server.bodies[1])
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("files")
 def test_files_given_at_the_start_go_with_the_first_message(chat, serve):
     server = serve(text("I see."), text("Nothing there."))

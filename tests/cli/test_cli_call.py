@@ -31,6 +31,7 @@ NOISY = """
 """
 
 
+@pytest.mark.long
 def test_the_result_alone_is_on_stdout(oneclaw, install_plugin):
     install_plugin("noisy", NOISY)
     outcome = oneclaw("call", "noisy")
@@ -54,6 +55,7 @@ def test_arguments_can_come_from_stdin(oneclaw, monkeypatch):
     assert "No/Where" in outcome.json["message"]
 
 
+@pytest.mark.long
 def test_a_failing_tool_of_any_group_gives_status_1_and_no_traceback(oneclaw, install_plugin, home):
     install_plugin("noisy", NOISY)
     outcome = oneclaw("call", "failing")
@@ -126,6 +128,7 @@ def start(*arguments):
     return subprocess.run([sys.executable, "-m", "oneclaw_core", *arguments], capture_output=True, text=True)
 
 
+@pytest.mark.long
 def test_what_subprocesses_write_to_descriptor_1_goes_to_stderr(loud):
     done = start("call", "get_noise")
     assert (done.returncode, done.stdout) == (0, '{"status": "success", "result": "noon"}\n')

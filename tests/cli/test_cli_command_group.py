@@ -36,6 +36,7 @@ def test_all_groups_of_the_program_can_be_extended():
     assert groups == COMMAND_GROUPS
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_subcommand_of_a_plugin_runs_and_is_listed(ok, greeting):
     assert ok("tools", "greet", "Bo") == "Hello, Bo.\n"

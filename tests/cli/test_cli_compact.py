@@ -21,6 +21,7 @@ def chat(oneclaw, tmp_path, monkeypatch):
     return talk
 
 
+@pytest.mark.long
 def test_compact_summarises_all_but_the_last_turn(chat, serve, ok):
     server = serve(text("Hello, Ada."), text("Fine."), text("The user is called Ada."), text("Ada."))
     outcome = chat("I am Ada", "How are you?", "/compact", "Who am I?", options=[*MODEL, "--session", "ada"])
@@ -93,6 +94,7 @@ def test_rules_write_no_summaries(chat):
     assert outcome.status == 1
 
 
+@pytest.mark.long
 def test_what_a_model_is_sent_next_begins_with_the_summary(chat, serve, ok):
     serve(text("One."), text("Two."), text("All is well."))
     chat("one", "two", "/compact", options=[*MODEL, "--session", "work"])

@@ -45,6 +45,7 @@ def test_settings_are_listed_with_value_default_and_source(ok, monkeypatch):
     assert "turn_max_tool_rounds" in ok("config", "list")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("all_plugins")
 def test_a_setting_is_set_and_unset(ok):
     assert ok("config", "set", "disabled_plugins", "pdf, other") == "disabled_plugins is pdf, other\n"
@@ -97,6 +98,7 @@ def test_unsetting_what_is_no_setting_names_one_like_it(oneclaw):
     assert "did you mean turn_max_tool_rounds" in outcome.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", some(['"many"', "-1", "[1]", "null", "{}"], 3))
 def test_a_stored_value_that_does_not_fit_is_shown_and_can_be_repaired(oneclaw, ok, store_misfit, text):
     store_misfit("history_max_characters", text)

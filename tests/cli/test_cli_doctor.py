@@ -150,6 +150,7 @@ def test_a_database_url_that_is_none(examined, monkeypatch):
     assert findings["tools"]["status"] == "ok"
 
 
+@pytest.mark.long
 def test_a_setting_that_is_no_json(examined, oneclaw, ok, home):
     ok("config", "set", "turn_max_tool_rounds", "7")
     with sqlite3.connect(home / "oneclaw.db") as database:

@@ -51,6 +51,7 @@ def test_of_the_end_of_the_value_one_line_end_is_taken_off(set_variable, home):
     assert values(home) == {"LINES": "one\ntwo\n"}
 
 
+@pytest.mark.long
 def test_in_a_terminal_a_value_is_asked_for_and_not_shown(home):
     with PseudoTerminal("env", "set", "TOKEN", environ=os.environ) as terminal:
         terminal.expect("Value of TOKEN (not shown): ")
@@ -61,6 +62,7 @@ def test_in_a_terminal_a_value_is_asked_for_and_not_shown(home):
     assert values(home) == {"TOKEN": CANARY}
 
 
+@pytest.mark.long
 def test_nothing_is_stored_when_the_user_gives_up(home):
     with PseudoTerminal("env", "set", "TOKEN", environ=os.environ) as terminal:
         terminal.expect("Value of TOKEN")

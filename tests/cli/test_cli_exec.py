@@ -44,6 +44,7 @@ def test_what_is_granted_for_good_holds_and_what_is_denied_goes_before_it(onecla
     assert "oneclaw permissions reset 'shell.execute:rm *'" in denied["message"]
 
 
+@pytest.mark.long
 def test_a_plain_sentence_is_enough(oneclaw, monkeypatch):
     monkeypatch.setenv("ONECLAW_SANDBOX", "off")
     outcome = oneclaw("run", "--json", "--allow", "shell.execute", "Run the command echo a | tr a b")
@@ -52,6 +53,7 @@ def test_a_plain_sentence_is_enough(oneclaw, monkeypatch):
     assert result_of(denied)["error_type"] == "permission_denied"
 
 
+@pytest.mark.long
 def test_wrong_arguments_are_told_of(oneclaw):
     for arguments in (
         {},
@@ -70,6 +72,7 @@ def test_a_model_sees_the_end_of_a_long_output(oneclaw):
     assert result.endswith("\n20000")
 
 
+@pytest.mark.long
 @needs_bubblewrap
 def test_in_the_sandbox_no_permission_is_needed(ok, home):
     result = json.loads(ok("call", "exec", '{"command": "echo hello > there; cat there"}'))
@@ -80,6 +83,7 @@ def test_in_the_sandbox_no_permission_is_needed(ok, home):
     assert "in the sandbox bubblewrap" in ok("permissions", "log")
 
 
+@pytest.mark.long
 @needs_bubblewrap
 def test_a_denial_holds_in_the_sandbox_too(oneclaw, ok):
     ok("permissions", "deny", "shell.execute:rm *")

@@ -80,6 +80,7 @@ def test_a_key_from_a_pipe_is_stored_and_sent(set_key, served, ok, home):
     assert server.requests[0].headers["authorization"] == f"Bearer {CANARY}"
 
 
+@pytest.mark.long
 def test_a_key_typed_in_a_terminal_is_not_shown(home, ok):
     with PseudoTerminal("keys", "set", "gemini", environ=os.environ) as terminal:
         terminal.expect("Key of gemini (not shown): ")
@@ -91,6 +92,7 @@ def test_a_key_typed_in_a_terminal_is_not_shown(home, ok):
     assert json.loads((home / "keys.json").read_text()) == {"keys": {"gemini": {"key": CANARY, "address": "gemini"}}}
 
 
+@pytest.mark.long
 def test_ctrl_c_instead_of_a_key_stores_nothing(home):
     with PseudoTerminal("keys", "set", "gemini", environ=os.environ) as terminal:
         terminal.expect("Key of gemini (not shown): ")
@@ -100,6 +102,7 @@ def test_ctrl_c_instead_of_a_key_stores_nothing(home):
     assert not (home / "keys.json").exists()
 
 
+@pytest.mark.long
 def test_the_system_keyring_is_preferred(set_key, served, ok, home):
     server = served(text("Hello."))
     with system_keyring(MemoryKeyring()) as backend:
@@ -146,6 +149,7 @@ def test_a_key_is_removed(set_key, ok, oneclaw, home, monkeypatch):
     assert "GEMINI_API_KEY is set, and its key is still used" in oneclaw("keys", "remove", "gemini").stderr
 
 
+@pytest.mark.long
 def test_the_key_of_a_provider_that_is_gone_is_listed_and_removed(set_key, ok):
     ok("providers", "add", "lab", "--type", "openai_compatible", "--base-url", "https://lab.example/v1")
     set_key("lab")
@@ -195,6 +199,7 @@ def test_a_file_that_others_can_read_stops_what_needs_it_and_nothing_else(set_ke
     assert checks["keys"]["message"] == "0 stored in the system keyring, 1 in keys.json"
 
 
+@pytest.mark.long
 def test_a_model_cannot_read_the_key_file(set_key, oneclaw, home, monkeypatch):
     set_key("openai")
     for start in (home, home.parent):
@@ -252,6 +257,7 @@ def test_no_key_in_output_errors_logs_exports_or_checks(set_key, served, oneclaw
     assert CANARY.encode() not in everything_below(home)
 
 
+@pytest.mark.long
 def test_a_plugin_that_logs_a_key_does_not_get_it_into_the_log(stored, served, oneclaw, home, install_plugin):
     install_plugin("careless", LEAKS)
     served(calls(("careless", {})), text("Done."))

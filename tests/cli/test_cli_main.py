@@ -111,6 +111,7 @@ def test_every_command_explains_itself(ok, name):
     assert f"Usage: oneclaw {name}" in ok(name, "--help")
 
 
+@pytest.mark.long
 def test_a_plugin_adds_a_command(ok, install_greeting, monkeypatch):
     monkeypatch.setenv(
         "ONECLAW_DISABLED_PLUGINS",
@@ -122,6 +123,7 @@ def test_a_plugin_adds_a_command(ok, install_greeting, monkeypatch):
     assert ok("greet") == "hello\n"
 
 
+@pytest.mark.long
 def test_a_command_is_imported_only_when_it_is_run(ok, install_greeting):
     install_greeting()
     ok("--help")
@@ -154,6 +156,7 @@ def test_a_command_that_cannot_be_imported_names_its_plugin(oneclaw, install_gre
     assert outcome.stderr.endswith("disable it with: oneclaw plugins disable greeting\n")
 
 
+@pytest.mark.long
 def test_a_plugin_cannot_take_the_name_of_a_builtin_command(oneclaw, install_plugin):
     install_plugin("impostor", IMPOSTOR)
     outcome = oneclaw("walk")
@@ -162,6 +165,7 @@ def test_a_plugin_cannot_take_the_name_of_a_builtin_command(oneclaw, install_plu
     assert "I am not run" not in oneclaw("run", "What time is it?").stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", some(["1 / 0", "import sys; sys.exit(3)", BROKEN_HOOK], 2))
 def test_a_broken_plugin_does_not_break_help(oneclaw, install_plugin, source):
     install_plugin("broken", source)
@@ -185,6 +189,7 @@ def test_an_unknown_option_is_wrong_usage(oneclaw):
     assert "--loud" in outcome.stderr
 
 
+@pytest.mark.long
 def test_an_expected_error_is_one_line(oneclaw, install_greeting):
     install_greeting()
     outcome = oneclaw("greet", "refused")
@@ -192,6 +197,7 @@ def test_an_expected_error_is_one_line(oneclaw, install_greeting):
     assert outcome.stderr == "oneclaw: no one is there: come back later\n"
 
 
+@pytest.mark.long
 def test_an_unexpected_error_is_one_line_and_its_traceback_is_in_the_log(oneclaw, home, install_greeting, monkeypatch):
     monkeypatch.setenv("SOME_API_KEY", "sk-0123456789")
     install_greeting()
@@ -206,6 +212,7 @@ def test_an_unexpected_error_is_one_line_and_its_traceback_is_in_the_log(oneclaw
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
+@pytest.mark.long
 def test_an_unexpected_error_is_told_where_no_log_can_be_written(oneclaw, tmp_path, install_greeting, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ONECLAW_HOME", str(tmp_path / "file"))
@@ -215,6 +222,7 @@ def test_an_unexpected_error_is_told_where_no_log_can_be_written(oneclaw, tmp_pa
     assert outcome.stderr.endswith("; the log could not be written\n")
 
 
+@pytest.mark.long
 def test_the_log_is_kept_small(oneclaw, home, install_plugin):
     install_plugin("broken", "1 / 0")
     log = home / "logs" / "oneclaw.log"
@@ -231,6 +239,7 @@ def test_nothing_is_written_into_the_home_when_there_is_nothing_to_log(ok, home)
     assert not home.exists()
 
 
+@pytest.mark.long
 def test_listing_works_without_a_usable_home(oneclaw, tmp_path, monkeypatch, install_plugin):
     install_plugin("broken", "1 / 0")
     (tmp_path / "file").write_text("")
@@ -240,6 +249,7 @@ def test_listing_works_without_a_usable_home(oneclaw, tmp_path, monkeypatch, ins
     assert "load_tool_group" in outcome.stdout
 
 
+@pytest.mark.long
 def test_ctrl_c_is_silent(oneclaw, install_greeting):
     install_greeting()
     outcome = oneclaw("greet", "interrupted")
@@ -273,6 +283,7 @@ def test_ctrl_c_while_the_program_starts_is_silent(home, start):
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+@pytest.mark.long
 def test_a_closed_pipe_is_left_quietly(home):
     reader, writer = os.pipe()
     os.close(reader)
@@ -282,6 +293,7 @@ def test_a_closed_pipe_is_left_quietly(home):
     assert (done.returncode, done.stderr) == (1, "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arguments", some([["tools", "list"], ["--help"], ["run", "hello"]], 3))
 def test_a_full_disk_behind_the_output_is_one_line(home, arguments):
     with Path("/dev/full").open("w") as full:
@@ -293,6 +305,7 @@ def test_a_full_disk_behind_the_output_is_one_line(home, arguments):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("closed", some([1, 0, 2], 3))
 def test_a_stream_that_is_closed_from_the_start_is_no_obstacle(home, closed):
     program = f"{sys.executable} -m oneclaw_core tools list {closed}>&-"
@@ -324,6 +337,7 @@ def last_line_of(script, *arguments):
     return json.loads(done.stderr.splitlines()[-1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "unused"),
     [
@@ -340,6 +354,7 @@ def test_starting_does_not_import_what_is_not_used(home, arguments, unused):
     assert set(unused) & set(last_line_of(script, *arguments)) == set()
 
 
+@pytest.mark.long
 def test_the_end_of_the_program_looks_for_no_garbage(home):
     script = (
         "import atexit, gc, sys; from oneclaw_core.cli.main import main; "

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 
+@pytest.mark.long
 def test_what_is_remembered_is_shown(ok, home):
     assert ok("memory", "show") == "nothing is remembered yet\n"
     assert ok("memory", "path") == f"{home / 'MEMORY.md'}\n"

@@ -178,6 +178,7 @@ def test_a_part_of_a_plugin_left_alone_says_so(home, oneclaw, monkeypatch, argum
     assert "is missing" not in said
 
 
+@pytest.mark.long
 def test_all_tool_groups_of_our_plugins_are_known():
     registry = loading.load_plugins().registry
     groups = {each.name for each in registry.get_all_group_definitions()}

@@ -89,6 +89,7 @@ def test_a_stored_key_is_sent(ok, lab, oneclaw, monkeypatch, tmp_path):
     assert lab.requests[0].headers["authorization"] == "Bearer sk-stored-0123456789"
 
 
+@pytest.mark.long
 def test_a_list_is_kept_for_a_day(ok, vendor):
     first = ok("models", "list", "openai_compatible")
     assert ok("models", "list", "openai_compatible") == first
@@ -162,6 +163,7 @@ def test_the_models_of_an_unknown_provider_are_wrong_usage(oneclaw):
     assert oneclaw("models", "list", "nobody").status == 2
 
 
+@pytest.mark.long
 def test_what_the_user_says_about_a_model_goes_before_what_the_service_says(ok, lab):
     assert ok("models", "set", "lab/big", "context_window", "4096") == "context_window of lab/big is 4096\n"
     assert "image/, application/pdf" in ok("models", "set", "lab/big", "input_media_types", "image,pdf")
@@ -216,6 +218,7 @@ def test_what_cannot_be_said_about_a_model_is_refused(oneclaw, lab, arguments, m
     assert message in outcome.stderr
 
 
+@pytest.mark.long
 def test_prices_that_are_said_count(ok, oneclaw, monkeypatch):
     tokens = {
         "prompt_tokens": 1_000_000,
@@ -248,6 +251,7 @@ def test_half_of_the_prices_are_told_where_models_are_listed(ok, oneclaw, lab):
     assert oneclaw("models", "set", "lab/big", "context_window", "5").stderr == ""
 
 
+@pytest.mark.long
 def test_a_limit_in_dollars_holds_for_a_model_with_a_price_of_ones_own(ok, oneclaw):
     tokens = {"prompt_tokens": 1_000_000, "completion_tokens": 0}
     script = [calls(("get_current_time", {}), usage=tokens), text("Late.")]
@@ -276,6 +280,7 @@ def test_a_model_is_added_and_removed(ok, oneclaw, lab):
     assert oneclaw("models", "remove", "lab/hidden").status == 2
 
 
+@pytest.mark.long
 def test_a_model_that_is_listed_or_is_the_default_stays(ok, oneclaw, vendor):
     ok("models", "list", "openai_compatible")
     assert oneclaw("models", "add", "openai_compatible/big").status == 2

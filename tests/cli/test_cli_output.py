@@ -19,6 +19,7 @@ class Terminal(io.StringIO):
         return True
 
 
+@pytest.mark.long
 @given(st.text())
 def test_nothing_printable_makes_can_steer_a_terminal(text):
     shown = printable(text)

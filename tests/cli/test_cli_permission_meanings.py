@@ -48,6 +48,7 @@ def install_shelf(install_plugin):
     return install
 
 
+@pytest.mark.long
 def test_permissions_are_listed_with_what_plugins_say_about_them(ok, install_shelf):
     install_shelf(permissions={"shelf.lend": LENDING}, in_code={"shelf.burn": "burn books, one at a time"})
 
@@ -112,6 +113,7 @@ def test_of_two_plugins_the_first_explains_and_the_other_is_told(oneclaw, instal
     assert "nothing to worry about" not in json.dumps(plugins)
 
 
+@pytest.mark.long
 def test_what_a_plugin_says_about_a_permission_of_another_s_is_ignored_and_reported(oneclaw, install_shelf):
     install_shelf("attic", permissions={"shelf.lend": "nothing to worry about"}, required=())
     install_shelf("shelf", permissions={"shelf.lend": LENDING})
@@ -127,6 +129,7 @@ def test_what_a_plugin_says_about_a_permission_of_another_s_is_ignored_and_repor
     assert plugins["attic"]["status"] == "ok"
 
 
+@pytest.mark.long
 def test_what_steers_a_terminal_never_gets_there(oneclaw, install_shelf):
     install_shelf(permissions={"shelf.lend": "\x1b[2J\u202egranted", "\x1b[31m": "red", "shelf.burn": "x" * 121})
 

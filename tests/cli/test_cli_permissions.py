@@ -29,6 +29,7 @@ def state_of(ok):
     return read
 
 
+@pytest.mark.long
 def test_all_known_permissions_are_listed_with_their_meaning_and_tools(ok, install_plugin):
     install_plugin("needy", NEEDY)
 
@@ -48,6 +49,7 @@ def test_all_known_permissions_are_listed_with_their_meaning_and_tools(ok, insta
     assert "camera.use" in ok("permissions", "list")
 
 
+@pytest.mark.long
 def test_a_permission_that_no_tool_asks_for_is_listed_as_granted_unless_denied(ok, install_plugin, state_of):
     definition = """ToolDefinition(
             "look_around", "Take a picture.", required_permissions=("camera.use",), read_only=True,
@@ -90,6 +92,7 @@ def test_a_default_can_be_denied(ok, state_of):
     assert state_of("files.write") == "denied"
 
 
+@pytest.mark.long
 def test_all_decisions_can_be_reset_at_once(ok, state_of):
     ok("permissions", "grant", "network.private")
     ok("permissions", "deny", "files.read")
@@ -181,12 +184,14 @@ def test_each_command_refuses_what_cannot_be_allowed(oneclaw, words):
     assert REFUSED["network.privat"] in outcome.stderr
 
 
+@pytest.mark.long
 def test_what_a_plugin_may_ask_for_can_be_allowed(oneclaw, install_plugin):
     install_plugin("needy", NEEDY)
     for name in ("camera.use", "ODD NAME", "diary.read", "shell.execute:git *"):
         assert oneclaw("call", "--allow", name, "get_current_time").status == 0
 
 
+@pytest.mark.long
 def test_an_odd_name_that_a_tool_needs_can_be_granted(ok, install_plugin, state_of):
     install_plugin("needy", NEEDY)
 

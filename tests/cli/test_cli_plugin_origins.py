@@ -46,12 +46,14 @@ def notes(ok):
     return [each["cause"] for each in listed["problems"]]
 
 
+@pytest.mark.long
 def test_what_is_there_at_first_is_known(ok, install_plugin):
     write_record(install_plugin("weather", SOURCE))
     ok("call", "get_current_time")
     assert notes(ok) == []
 
 
+@pytest.mark.long
 def test_a_plugin_that_something_else_installed_is_listed_until_it_is_accepted(oneclaw, ok, weather):
     text = "oneclaw-weather 1.2 is new and was not installed by OneClaw"
     assert oneclaw("call", "get_current_time").stderr == ""  # the user may have just installed it
@@ -76,6 +78,7 @@ def test_other_files_under_the_same_version_are_told_and_a_new_version_is_not(on
     assert notes(ok) == []
 
 
+@pytest.mark.long
 def test_doctor_reads_the_files(oneclaw, ok, weather):
     ok("plugins", "accept", "--all")
     (weather / "__init__.py").write_text((weather / "__init__.py").read_text() + "CHANGED = True\n")
@@ -95,6 +98,7 @@ def test_what_is_to_be_accepted_is_named(oneclaw):
     assert (outcome.status, "no plugin 'wether' is installed" in outcome.stderr) == (2, True)
 
 
+@pytest.mark.long
 def test_a_damaged_record_is_taken_down_again(oneclaw, home, weather):
     record = home / "plugin-origins.json"
     record.write_text("{")

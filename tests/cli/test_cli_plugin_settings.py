@@ -86,6 +86,7 @@ def findings(oneclaw, check):
     return [each for each in oneclaw("doctor", "--json").json["checks"] if each["check"] == check]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("weather")
 def test_settings_of_a_plugin_are_listed_and_set(ok, oneclaw, monkeypatch):
     assert ok("config", "set", "weather.units", "fahrenheit") == "weather.units is fahrenheit\n"
@@ -113,6 +114,7 @@ def test_settings_of_a_plugin_are_listed_and_set(ok, oneclaw, monkeypatch):
     assert "ONECLAW_WEATHER_MAX_DAYS is set" in oneclaw("config", "set", "weather.max_days", "7").stderr
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("weather")
 @pytest.mark.parametrize(
     ("key", "value", "cause"),
@@ -230,6 +232,7 @@ def test_our_own_plugins_are_known_by_their_packages():
     assert how_to_install("pdf") == "install it with: oneclaw plugins install oneclaw-pdf"
 
 
+@pytest.mark.long
 def test_checks_of_a_plugin_are_lines_of_the_doctor(oneclaw, install_plugin):
     install_plugin("weather", CHECKS)
 
@@ -250,6 +253,7 @@ def test_checks_of_a_plugin_are_lines_of_the_doctor(oneclaw, install_plugin):
     assert {each["remedy"] for each in found} >= {"wait until tomorrow", "oneclaw weather login"}
 
 
+@pytest.mark.long
 def test_checks_of_a_disabled_plugin_do_not_run(oneclaw, install_plugin, monkeypatch):
     install_plugin("weather", CHECKS)
     monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", "weather")
@@ -259,6 +263,7 @@ def test_checks_of_a_disabled_plugin_do_not_run(oneclaw, install_plugin, monkeyp
     assert messages == ["oneclaw-weather 1.2, disabled"]
 
 
+@pytest.mark.long
 def test_a_check_that_hangs_is_a_problem_of_its_plugin(oneclaw, install_plugin, monkeypatch):
     monkeypatch.setattr("oneclaw_core.plugins.running.checks.CHECK_SECONDS", 0.05)
     install_plugin(

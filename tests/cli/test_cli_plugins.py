@@ -158,6 +158,7 @@ def good(install_plugin):
     install_plugin("good", GOOD)
 
 
+@pytest.mark.long
 def test_a_plugin_is_listed_with_what_it_brings(ok, good):
     plugins = ok("plugins", "list", "--json")
 
@@ -189,6 +190,7 @@ def test_a_plugin_is_listed_with_what_it_brings(ok, good):
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", some(list(BROKEN), 3))
 def test_a_broken_plugin_is_reported_with_cause_and_remedy(oneclaw, good, install_plugin, name):
     broken = BROKEN[name]
@@ -217,6 +219,7 @@ def test_a_broken_plugin_is_reported_with_cause_and_remedy(oneclaw, good, instal
     assert doctor.status == (1 if broken.is_error else 0)
 
 
+@pytest.mark.long
 def test_with_all_of_them_installed_everything_else_works(oneclaw, good, install_plugin):
     for name, broken in BROKEN.items():
         install_plugin(name, broken.source, files=broken.files)
@@ -237,6 +240,7 @@ def test_with_all_of_them_installed_everything_else_works(oneclaw, good, install
         assert oneclaw(*arguments).status == 0, arguments
 
 
+@pytest.mark.long
 def test_what_a_plugin_prints_stays_out_of_the_document(oneclaw, install_plugin):
     install_plugin("chatty", 'print("Hello from chatty")\n' + "import sys\nsys.stdout.write('[1, 2')\n")
 
@@ -246,6 +250,7 @@ def test_what_a_plugin_prints_stays_out_of_the_document(oneclaw, install_plugin)
     assert "it printed 'Hello from chatty" in " ".join(each["cause"] for each in problems)
 
 
+@pytest.mark.long
 def test_escape_sequences_in_an_error_are_not_sent_to_a_terminal(oneclaw, install_plugin):
     install_plugin("rude", r"raise RuntimeError('\x1b]0;gotcha\x07')")
 
@@ -253,6 +258,7 @@ def test_escape_sequences_in_an_error_are_not_sent_to_a_terminal(oneclaw, instal
     assert "\x1b" not in oneclaw("plugins", "list", "--json").stdout
 
 
+@pytest.mark.long
 def test_a_second_package_with_a_plugin_of_the_same_name_is_reported(oneclaw, good, install_plugin):
     install_plugin("zz_other", "", entry_points="[oneclaw]\ngood = oneclaw_zz_other\n")
 
@@ -295,6 +301,7 @@ def test_a_malformed_entry_point_harms_no_other(oneclaw, good, install_plugin, e
     assert by_name(outcome.json)["good"]["status"] == "ok"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("all_plugins")
 def test_a_disabled_plugin_is_listed_and_not_imported(oneclaw, ok, install_plugin, tmp_path):
     marker = tmp_path / "imported"
@@ -313,6 +320,7 @@ def test_a_disabled_plugin_is_listed_and_not_imported(oneclaw, ok, install_plugi
     assert ok("plugins", "enable", "sleeper") == "plugin sleeper was not disabled\n"
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("all_plugins")
 def test_a_broken_plugin_can_be_disabled(oneclaw, ok, install_plugin):
     install_plugin("import_error", BROKEN["import_error"].source)
@@ -366,6 +374,7 @@ def test_a_plugin_in_a_box_is_listed_as_one(ok, good, home):
     assert "in a box" in line
 
 
+@pytest.mark.long
 def test_the_table_shows_how_long_each_import_took(ok, good):
     (line,) = [line for line in ok("plugins", "list").splitlines() if line.startswith("good")]
 

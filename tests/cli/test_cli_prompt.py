@@ -26,6 +26,7 @@ def test_a_new_session_is_sent_the_core_tools_and_the_list_of_groups(ok):
     assert document["messages"] == []
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("all_plugins")
 def test_a_session_is_sent_its_history_and_the_tools_of_its_groups(ok, worked_session):
     document = ok("prompt", "--session", worked_session, "--json")
@@ -41,6 +42,7 @@ def test_a_session_is_sent_its_history_and_the_tools_of_its_groups(ok, worked_se
     assert (loaded["type"], loaded["status"]) == ("tool_result", "success")
 
 
+@pytest.mark.long
 def test_sizes_are_estimated_from_characters_and_add_up(ok, worked_session):
     document = ok("prompt", "--session", worked_session, "--json")
     sizes = document["estimated_tokens"]
@@ -65,6 +67,7 @@ def test_people_read_the_same_in_parts(ok, worked_session):
     assert f"== Total: estimated {sizes['total']:,} tokens ==" in shown
 
 
+@pytest.mark.long
 def test_looking_changes_nothing(ok, worked_session):
     before = ok("sessions", "list", "--json")
     ok("prompt", "--session", worked_session)
@@ -95,6 +98,7 @@ VENDORS = {
 CHAT = ("--model", "openai_compatible/test")
 
 
+@pytest.mark.long
 @pytest.mark.lowest_versions
 @pytest.mark.parametrize(("provider", "url"), some(list(VENDORS.items()), 2))
 @pytest.mark.usefixtures("all_plugins")
@@ -110,6 +114,7 @@ def test_every_wire_format_can_be_shown(ok, worked_session, provider, url, monke
     assert "pdf_extract_text" in body
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("loading", "shown", "tools"), [("native", "append", "pdf_info"), ("dispatch", "dispatch", "use_tool")]
 )
@@ -133,6 +138,7 @@ def test_what_is_shown_is_what_is_sent(ok, serve, worked_session, loading, shown
     assert ("pdf_info" in names) is (loading != "dispatch")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("all_plugins")
 def test_behind_a_dispatcher_calls_and_schemas_are_shown_as_they_are_sent(ok, worked_session):
     ok("models", "set", "gemini/test", "tool_loading", "dispatch")
@@ -145,6 +151,7 @@ def test_behind_a_dispatcher_calls_and_schemas_are_shown_as_they_are_sent(ok, wo
     assert "Call them through use_tool." in loaded["content"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("model", "shown"),
     [("offline/rules", "append"), ("gemini/x", "append"), ("openai/x", "native"), ("anthropic/x", "native")],

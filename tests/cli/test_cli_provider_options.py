@@ -129,6 +129,7 @@ def test_headers_belong_to_the_server_that_they_were_set_for(ok, oneclaw, monkey
     assert server.requests == []
 
 
+@pytest.mark.long
 def test_a_removed_provider_leaves_no_headers(ok):
     lab(ok, "https://lab.example/v1", "--header", f"X-Gateway={SECRET}")
     ok("providers", "remove", "lab")
@@ -202,6 +203,7 @@ def test_the_timeout_is_how_long_the_service_may_be_silent():
             ask(OpenAIChatProvider(config))
 
 
+@pytest.mark.long
 def test_the_level_of_a_provider_is_for_all_its_models(ok, oneclaw):
     with ModelServer([text("a"), text("b")]) as server:
         lab(ok, server.url, "--reasoning", "high")

@@ -101,6 +101,7 @@ def test_the_models_of_a_disabled_provider_are_not_used_until_it_is_enabled_agai
     assert "ONECLAW_MODEL still names a model of lab" in oneclaw("providers", "disable", "lab").stderr
 
 
+@pytest.mark.long
 def test_the_provider_of_the_default_model_cannot_be_disabled(ok, oneclaw):
     ok("providers", "add", "lab", "--type", "offline")
     ok("models", "default", "lab/rules")

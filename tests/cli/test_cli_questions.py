@@ -11,6 +11,7 @@ from oneclaw_core.permissions import user_question_text
 ARGUMENTS = json.dumps({"question": "Which database?", "choices": ["SQLite", "PostgreSQL"]})
 
 
+@pytest.mark.long
 def test_a_question_is_answered_by_a_number_or_in_other_words(home):
     with PseudoTerminal("call", "ask_user", ARGUMENTS, environ=os.environ) as terminal:
         terminal.expect("The model asks you, and it gives no permission\n")

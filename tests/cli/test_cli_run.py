@@ -54,6 +54,7 @@ def events_of(outcome):
     return [json.loads(line) for line in outcome.stdout.splitlines()]
 
 
+@pytest.mark.long
 def test_the_answer_is_on_stdout_and_tool_calls_are_on_stderr(oneclaw, serve):
     serve(calls(("get_current_time", {"timezone": "UTC"}), content="Let me see."), text("It is late."))
     outcome = oneclaw("run", *MODEL, "What time is it?")
@@ -77,6 +78,7 @@ def test_a_failed_tool_call_says_why(oneclaw, serve):
     assert "missing.txt" in line.removeprefix("• read_file missing.txt … ")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("all_plugins")
 def test_json_prints_one_event_a_line(oneclaw, serve):
     serve(calls(("load_tool_group", {"group_name": "pdf"})), text("Done."))
@@ -123,6 +125,7 @@ def test_wrong_usage_is_one_line_and_leaves_no_session(oneclaw, ok, arguments, s
     assert ok("sessions", "list", "--json") == []
 
 
+@pytest.mark.long
 def test_a_session_goes_on(oneclaw, serve):
     server = serve(text("Hello Ada."), text("You are Ada."))
     for message in ("I am Ada", "Who am I?"):
@@ -219,6 +222,7 @@ def test_json_tells_of_a_message_that_cannot_be_read(oneclaw, stdin):
         assert (outcome.status, outcome.json["event"], outcome.json["error_type"]) == (2, "error", "UsageError")
 
 
+@pytest.mark.long
 def test_what_a_tool_prints_never_gets_into_the_answer(oneclaw, serve, install_plugin):
     install_plugin("tools", TOOLS)
     serve(calls(("chatty", {"word": "this"})), text("Done."), calls(("chatty", {"word": "that"})), text("Done."))
@@ -230,6 +234,7 @@ def test_what_a_tool_prints_never_gets_into_the_answer(oneclaw, serve, install_p
     assert "printed that" in as_json.stderr
 
 
+@pytest.mark.long
 def test_no_one_is_asked_where_no_one_sits(oneclaw, serve, install_plugin):
     install_plugin("tools", TOOLS)
     serve(calls(("guarded", {})), text("Not allowed."), calls(("guarded", {})), text("Read."))
@@ -242,6 +247,7 @@ def test_no_one_is_asked_where_no_one_sits(oneclaw, serve, install_plugin):
     assert result["result"] == "Dear diary"
 
 
+@pytest.mark.long
 def test_piped_text_steers_no_terminal_later_unless_it_is_to_be_raw(oneclaw, serve, monkeypatch):
     serve(text("\x1b[2Jcleared\r\n"), text("\x1b[2Jcleared\r\n"))
     assert oneclaw("run", *MODEL, "hello").stdout == "\\x1b[2Jcleared\n"
@@ -269,6 +275,7 @@ def test_on_a_terminal_the_offline_model_hints_at_others(home):
         assert terminal.exit_status() == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("number", "expected"), some([(signal.SIGINT, 130), (signal.SIGTERM, 143)], 2))
 @pytest.mark.one_python
 def test_a_signal_ends_the_turn_and_keeps_the_session(home, serve, oneclaw, number, expected):
@@ -306,6 +313,7 @@ def test_output_by_a_schema_is_json_alone(oneclaw, serve, tmp_path):
     assert '{"n":1}' in shown
 
 
+@pytest.mark.long
 def test_without_a_valid_output_there_is_an_error_and_nothing_on_stdout(oneclaw, serve, tmp_path):
     (tmp_path / "n.json").write_text(SCHEMA)
     serve(*[calls(("final_result", {}))] * 3)

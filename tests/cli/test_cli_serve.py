@@ -107,6 +107,7 @@ def test_plugins_add_subcommands_and_options(ringing, ok, oneclaw):
     assert oneclaw("serve", "--bell-key", "loud", "--only", "once").status == 2
 
 
+@pytest.mark.long
 def test_a_number_outside_the_bounds_of_an_option_is_refused(ringing, oneclaw):
     outcome = oneclaw("serve", "--bell-key", "0", "--only", "once")
 
@@ -114,6 +115,7 @@ def test_a_number_outside_the_bounds_of_an_option_is_refused(ringing, oneclaw):
     assert "Invalid value for '--bell-key': 0 is not in the range x>=1." in outcome.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", some([signal.SIGTERM, signal.SIGINT], 2))
 def test_a_signal_stops_it_with_status_0(ringing, home, number):
     command = [sys.executable, "-m", "oneclaw_core", "serve", "--only", "ringing.bell", "--bell-key", "7"]

@@ -227,6 +227,7 @@ def test_a_session_is_given_a_name_in_any_script(ok, oneclaw):
     assert name in ok("sessions", "list")
 
 
+@pytest.mark.long
 def test_a_name_with_control_characters_from_elsewhere_is_shown_escaped(ok, oneclaw, home, story):
     name = "two\nlines\t\x1b[31m\u202e"
     with closing(sqlite3.connect(home / "oneclaw.db")) as database, database:
@@ -256,6 +257,7 @@ def test_an_empty_session_is_exported_as_json(ok, home):
     assert json.loads(ok("sessions", "export", "empty", "--format", "json"))["messages"] == []
 
 
+@pytest.mark.long
 def test_a_history_of_several_pages_is_exported_whole(ok, home):
     async def talk(store):
         session = await store.create_session("long", agent="General Assistant")
@@ -317,6 +319,7 @@ def test_a_session_in_the_middle_of_a_turn_is_not_deleted(oneclaw, ok, story):
     assert len(ok("sessions", "list", "--json")) == 1
 
 
+@pytest.mark.long
 def test_a_session_is_exported_as_a_cassette_that_replays_it(ok, oneclaw, tmp_path):
     assert oneclaw("run", "--session", "clock", "What time is it?").status == 0
     file = tmp_path / "tests" / "cassettes" / "clock.json"

@@ -218,6 +218,7 @@ def test_a_plugins_skills(ok, oneclaw, home, project, install_plugin):
     assert "broken/SKILL.md: line 3: description is missing" in doctor.stdout
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("all_plugins")
 def test_running_with_a_skill(serve, ok, oneclaw, home, project):
     write(home / "skills", more="allowed-tools: pdf_info\n")

@@ -74,6 +74,7 @@ def library(install_plugin):
     return install_plugin("library", PLUGIN, files={"shelf.py": SHELF})
 
 
+@pytest.mark.long
 def test_a_source_starts_with_the_first_call_and_is_listed_from_then_on(library, ok, oneclaw):
     assert "borrow" not in [each["name"] for each in ok("tools", "list", "--json")]
 
@@ -86,6 +87,7 @@ def test_a_source_starts_with_the_first_call_and_is_listed_from_then_on(library,
     assert (group["description"], group["tools"]) == ("Borrow books", ["borrow"])
 
 
+@pytest.mark.long
 def test_a_source_that_fails_is_named_by_plugins_list_and_doctor(library, oneclaw, ok, monkeypatch):
     monkeypatch.setenv("SHELF_IS_CLOSED", "1")
     assert oneclaw("call", "get_current_time").status == 0

@@ -50,6 +50,7 @@ def weather(install_plugin):
     install_plugin("weather", WEATHER)
 
 
+@pytest.mark.long
 def test_the_listing_has_all_tools_with_what_a_program_needs_to_know(ok, weather):
     tools = by_name(ok("tools", "list", "--json"))
 
@@ -88,6 +89,7 @@ def test_listing_a_group_that_is_not_there_names_one_like_it(oneclaw, weather):
     assert "'wheather'; did you mean weather?" in outcome.stderr
 
 
+@pytest.mark.long
 def test_listing_leaves_no_trace(ok, home):
     ok("tools", "list")
     ok("groups", "list")
@@ -95,6 +97,7 @@ def test_listing_leaves_no_trace(ok, home):
     assert not home.exists()
 
 
+@pytest.mark.long
 def test_a_disabled_tool_stays_in_the_listing_until_it_is_enabled_again(ok):
     assert ok("tools", "disable", "write_file") == "tool write_file is disabled\n"
     assert by_name(ok("tools", "list", "--json"))["write_file"]["enabled"] is False
@@ -143,6 +146,7 @@ def test_a_group_without_the_switch_is_refused_with_a_hint(oneclaw, weather):
     assert "add --group" in outcome.stderr
 
 
+@pytest.mark.long
 def test_what_was_disabled_and_uninstalled_can_be_enabled(ok, oneclaw, home):
     import sqlite3
 
@@ -155,6 +159,7 @@ def test_what_was_disabled_and_uninstalled_can_be_enabled(ok, oneclaw, home):
     assert oneclaw("tools", "enable", "never_seen").status == 2
 
 
+@pytest.mark.long
 def test_groups_name_their_plugin_also_when_their_metadata_are_generated(ok, weather):
     groups = by_name(ok("groups", "list", "--json"))
 
@@ -184,6 +189,7 @@ def test_a_damaged_database_costs_a_warning(oneclaw, home, content):
     assert oneclaw("tools", "disable", "write_file").status == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arguments", some([("tools", "list"), ("groups", "list"), ("plugins", "list")], 2))
 def test_listings_import_nothing_heavy(ok, arguments):
     ok("tools", "enable", "write_file")  # so that there is a database to read

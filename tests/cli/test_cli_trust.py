@@ -45,6 +45,7 @@ def test_a_directory_that_is_missing_is_not_trusted(oneclaw, project):
     assert "there is no directory" in oneclaw("trust", "nowhere").stderr
 
 
+@pytest.mark.long
 def test_a_trusted_directory_is_written_after_a_grant(oneclaw, ok, project):
     write = ("call", "write_file", '{"path": "a.txt", "content": "x"}')
     assert f"to {project}/a.txt" not in oneclaw(*write).stdout

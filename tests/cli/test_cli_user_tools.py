@@ -32,6 +32,7 @@ def test_they_are_disabled_one_by_one(folder, ok):
     assert not tool["enabled"]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("all_plugins")
 def test_they_are_disabled_and_enabled_like_a_plugin(folder, ok, oneclaw):
     assert ok("plugins", "disable", "user") == "plugin user is disabled\n"
@@ -98,6 +99,7 @@ def test_whatever_else_the_variable_says_keeps_python_off(folder, oneclaw, monke
     assert "it ran" not in outcome.stdout + outcome.stderr
 
 
+@pytest.mark.long
 def test_listing_imports_nothing_slow_for_them(folder, ok):
     import subprocess
 

@@ -18,6 +18,7 @@ def call(run, tool, *options, **arguments):
     return run("call", *options, tool, json.dumps(arguments))
 
 
+@pytest.mark.long
 def test_relative_paths_of_all_tools_lie_in_a_trusted_project(ok, project):
     ok("trust")
     written = json.loads(call(ok, "write_file", "--allow", "files.write", path="a.py", content="x = 2\n"))

@@ -172,6 +172,7 @@ def test_a_tool_is_switched_at_once(tmp_path):
     assert asyncio.run(run()) == (False, True)
 
 
+@pytest.mark.long
 def test_changes_of_several_processes_at_once_are_all_kept(tmp_path):
     said = {"display_name": "Rules", "context_window": "5000", "max_output_tokens": "500", "input_price": "1"}
 

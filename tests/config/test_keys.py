@@ -338,6 +338,7 @@ def test_what_can_be_no_key_is_refused_without_being_repeated(text):
     assert text.strip()[:9] not in str(caught.value) or not text.strip()
 
 
+@pytest.mark.long
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=200))
 def test_whatever_can_be_a_key_comes_back_as_it_was(tmp_path_factory, key):
     store = KeyStore(Home(tmp_path_factory.getbasetemp() / "any-key", ""), {})

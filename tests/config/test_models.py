@@ -304,6 +304,7 @@ def test_the_offline_model_costs_nothing_and_needs_no_prices() -> None:
     assert needs_prices(provider("offline")) is False
 
 
+@pytest.mark.long
 def test_prices_are_read_once_and_only_if_one_is_wanted() -> None:
     load_prices.cache_clear()
     assert needs_prices(provider("openai")) is True
@@ -421,12 +422,14 @@ def test_no_price_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cost_of(provider("openai"), "gpt-4o", TOKENS) is not None
 
 
+@pytest.mark.long
 def test_nothing_is_imported_before_a_price_is_wanted() -> None:
     code = "import sys, oneclaw_core.config.prices; print('genai_prices' in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout == "False\n"
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_the_class_of_a_home_is_imported_without_pydantic_and_http() -> None:
     code = (

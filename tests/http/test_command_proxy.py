@@ -266,6 +266,7 @@ def test_connections_and_noted_refusals_are_limited(monkeypatch):
     assert len(asyncio.run(run()).refusals) == MAX_REFUSALS
 
 
+@pytest.mark.long
 def test_nothing_is_left_open_by_a_client_that_reads_nothing(names, recwarn):
     async def pour(_reader, writer):
         while not writer.is_closing():

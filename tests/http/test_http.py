@@ -112,6 +112,7 @@ def test_special_addresses_and_what_is_no_address_are_not_public(address):
     assert not is_public_address(address)
 
 
+@pytest.mark.long
 @settings(deadline=None)  # a busy machine is no fault of the code
 @given(st.ip_addresses())
 def test_nothing_is_public_that_the_standard_library_knows_better(address):

@@ -61,6 +61,7 @@ def test_a_body_is_the_same_however_it_is_packed_and_cut(name, content, sizes):
     assert b"".join(pieces(name, [*cut, packed])) == content
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["gzip", "deflate", "deflate (bare)"])
 def test_pieces_are_small_however_far_they_unpack(name):
     content = bytes(10_000_000)

@@ -131,6 +131,7 @@ def test_a_model_that_is_back_is_asked_again(home):
     assert home.said()[-1].model == FIRST.full_model
 
 
+@pytest.mark.long
 def test_what_another_model_would_refuse_too_is_no_reason(home):
     home.compose(**QUICKLY)
     first, second = home.serve([FIRST.refuses(400, "no")] * 2, [SECOND.says("Hello.")])
@@ -139,6 +140,7 @@ def test_what_another_model_would_refuse_too_is_no_reason(home):
     assert (len(first.bodies), len(second.bodies)) == (2, 0)  # once without the message
 
 
+@pytest.mark.long
 def test_only_the_chosen_failures_count(home):
     home.compose(**QUICKLY, after=["rate_limit"])
     _, second = home.serve([FIRST.refuses(401, "no such key")], [SECOND.says("Hello.")])
@@ -157,6 +159,7 @@ def test_a_model_is_asked_again_before_the_next_one_is(home):
     assert len(of_type(RetryEvent, events)) == 2
 
 
+@pytest.mark.long
 def test_an_answer_that_was_begun_is_not_given_twice(home):
     home.compose(**QUICKLY)
     first, second = home.serve([FIRST.breaks_off_after("Once upon a time. " * 20)], [SECOND.says("The end.")])
@@ -171,6 +174,7 @@ def test_an_answer_that_was_begun_is_not_given_twice(home):
     assert (len(first.bodies), len(second.bodies)) == (1, 1)
 
 
+@pytest.mark.long
 def test_a_turn_goes_on_with_the_next_model_and_never_goes_back(home):
     home.compose(**QUICKLY, cool_down_seconds=0)
     first, second = home.serve(
@@ -186,6 +190,7 @@ def test_a_turn_goes_on_with_the_next_model_and_never_goes_back(home):
     assert SEAL not in sent
 
 
+@pytest.mark.long
 def test_what_a_failed_attempt_used_counts_for_its_model(home):
     home.compose(**QUICKLY)
     home.serve([hang_up_after(FIRST.says("Hello.").pieces[0])], [SECOND.says("Hello.")])
@@ -203,6 +208,7 @@ def test_what_a_failed_attempt_used_counts_for_its_model(home):
 LONG = " ".join(f"Hello {number}." for number in range(2_500))
 
 
+@pytest.mark.long
 def test_the_limits_of_the_model_that_is_asked_hold(home):
     home.compose(**QUICKLY)
     home.run(lambda claw: claw.configuration.models.say(SECOND.full_model, "context_window", "12000"))
@@ -217,6 +223,7 @@ def test_the_limits_of_the_model_that_is_asked_hold(home):
     assert events[-1].model == SECOND.full_model
 
 
+@pytest.mark.long
 def test_a_model_that_cannot_look_at_a_file_is_passed_over(home):
     home.compose(**QUICKLY)
     home.run(lambda claw: claw.configuration.models.say(FIRST.full_model, "input_media_types", "none"))

@@ -66,6 +66,7 @@ def test_what_is_denied_or_disabled_elsewhere_counts_for_the_next_call(environ, 
     assert refused.error_type == error_type, refused
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_blocking", [False, True], ids=["async tool", "tool in a thread"])
 def test_a_turn_is_stopped_from_another_process(environ, database_environ, is_blocking):
     environ |= database_environ
@@ -107,6 +108,7 @@ def test_a_turn_is_stopped_from_another_process(environ, database_environ, is_bl
     assert answer == "Gone on."
 
 
+@pytest.mark.long
 def test_a_turn_that_has_its_lock_but_has_not_begun_is_stopped(environ, database_environ):
     environ |= database_environ
 
@@ -122,6 +124,7 @@ def test_a_turn_that_has_its_lock_but_has_not_begun_is_stopped(environ, database
     assert asyncio.run(turn()) == set()
 
 
+@pytest.mark.long
 def test_nothing_is_stopped_where_no_turn_runs(environ, database_environ):
     environ |= database_environ
 

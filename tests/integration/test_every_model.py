@@ -247,6 +247,7 @@ def is_inline(body):
     return "tool_addition" in json.dumps(body["messages"])
 
 
+@pytest.mark.long
 def test_definitions_in_the_conversation_leave_all_before_them_as_it_was(tmp_path):
     calls_info = MESSAGES.calls(INFO, thought=THOUGHT)
     script = [MESSAGES.calls(LOAD, thought=THOUGHT), calls_info, MESSAGES.says("Six."), calls_info, MESSAGES.says("6.")]
@@ -281,6 +282,7 @@ def test_a_model_that_refuses_definitions_in_the_conversation_is_asked_natively_
     assert all(has_deferred_tools(server.bodies[place]) for place in (2, 3, 5))
 
 
+@pytest.mark.long
 @every_format
 def test_with_a_dispatcher_the_list_of_tools_never_changes(tmp_path, wire):
     use = ("use_tool", {"name": "pdf_info", "arguments": REPORT})
@@ -310,6 +312,7 @@ def test_with_a_dispatcher_the_list_of_tools_never_changes(tmp_path, wire):
     assert json.loads(calls[1].tool_input) == REPORT
 
 
+@pytest.mark.long
 @some_formats
 def test_a_session_begun_without_a_dispatcher_goes_on_with_one(tmp_path, wire):
     use = ("use_tool", {"name": "pdf_info", "arguments": REPORT})
@@ -385,6 +388,7 @@ def test_files_arrive_and_stay_in_the_conversation(tmp_path, wire):
     wire.assert_goes_on(*server.contents)
 
 
+@pytest.mark.long
 @some_formats
 def test_a_model_that_takes_no_files_refuses_them_before_anything_is_stored(tmp_path, wire):
     override(tmp_path, wire, "input_media_types", "none")
@@ -394,6 +398,7 @@ def test_a_model_that_takes_no_files_refuses_them_before_anything_is_stored(tmp_
     assert stored(tmp_path)[0] is None
 
 
+@pytest.mark.long
 @every_format
 def test_a_session_with_files_goes_on_with_a_model_that_takes_none(tmp_path, wire):
     with ModelServer([wire.says("A chart."), wire.says("It was a chart.")]) as server:
@@ -404,6 +409,7 @@ def test_a_session_with_files_goes_on_with_a_model_that_takes_none(tmp_path, wir
     assert b"[chart.png (image/png) cannot be shown to this model]" in server.contents[1]
 
 
+@pytest.mark.long
 def test_the_offline_rules_take_no_files(tmp_path):
     arguments = ("run", "--session", "s", "--model", "offline/rules", "--attach", "quarterly-report.pdf", "Look")
     refused = ended(tmp_path, {}, *arguments)
@@ -421,6 +427,7 @@ def usage_by_model(home):
     return row
 
 
+@pytest.mark.long
 @every_format
 def test_usage_and_cost_at_the_vendors_own_address(tmp_path, monkeypatch, wire):
     script = [wire.calls(LOAD), wire.calls(INFO), wire.says("Six pages."), wire.says("You are welcome.")]
@@ -443,6 +450,7 @@ def test_usage_and_cost_at_the_vendors_own_address(tmp_path, monkeypatch, wire):
     assert (row["prefix_breaks"], row["changes"]["tools"]) == (breaks, breaks)
 
 
+@pytest.mark.long
 @some_formats
 def test_a_server_of_ones_own_has_no_known_price_and_a_broken_prefix_is_told(tmp_path, wire):
     with ModelServer([wire.calls(LOAD), wire.says("Loaded."), wire.says("Hello.")]) as server:
@@ -456,6 +464,7 @@ def test_a_server_of_ones_own_has_no_known_price_and_a_broken_prefix_is_told(tmp
     assert row["prefix_breaks"] == (0 if wire.loads_natively else 2)
 
 
+@pytest.mark.long
 @some_formats
 def test_a_turn_stops_at_its_limit_before_the_next_request_and_the_session_goes_on(tmp_path, wire):
     with ModelServer([wire.calls(LOAD), wire.says("Loaded.")]) as server:
@@ -471,6 +480,7 @@ def test_a_turn_stops_at_its_limit_before_the_next_request_and_the_session_goes_
 # Compaction
 
 
+@pytest.mark.long
 @every_format
 def test_a_conversation_too_long_for_its_model_is_summarised_and_keeps_its_groups(tmp_path, wire):
     script = [
@@ -497,6 +507,7 @@ def test_a_conversation_too_long_for_its_model_is_summarised_and_keeps_its_group
     wire.assert_goes_on(*server.contents[4:])
 
 
+@pytest.mark.long
 @every_format
 def test_a_conversation_that_the_service_finds_too_long_is_summarised(tmp_path, wire):
     too_long = wire.refuses(400, "the prompt is too long: 210000 tokens > 200000 maximum")
@@ -516,6 +527,7 @@ def test_a_conversation_that_the_service_finds_too_long_is_summarised(tmp_path, 
     assert len(server.contents[4]) < len(server.contents[2]) - 10_000
 
 
+@pytest.mark.long
 @some_formats
 def test_a_summary_is_asked_for_with_the_dispatcher_that_the_session_has(tmp_path, wire):
     async def compact(environ):
@@ -535,6 +547,7 @@ def test_a_summary_is_asked_for_with_the_dispatcher_that_the_session_has(tmp_pat
     assert "pdf_info: {" in wire.system_prompt(server.bodies[4])
 
 
+@pytest.mark.long
 @some_formats
 def test_compact_on_demand(tmp_path, wire):
     script = [wire.calls(LOAD), wire.says("Loaded."), wire.says("Fine."), wire.says("A summary."), wire.says("Bye.")]
@@ -558,6 +571,7 @@ def test_compact_on_demand(tmp_path, wire):
 # Keys
 
 
+@pytest.mark.long
 @every_format
 def test_a_key_is_sent_to_the_service_and_shown_nowhere(tmp_path, wire):
     home = tmp_path / "home"
@@ -637,6 +651,7 @@ def test_an_answer_is_kept_if_the_user_leaves_while_its_cost_is_worked_out(tmp_p
     assert (row["requests"], row["at_least_requests"], row["input_tokens"]) == (1, 0, wire.usage.input_tokens)
 
 
+@pytest.mark.long
 @every_format
 def test_an_answer_that_breaks_off_is_told_and_what_was_read_is_kept(tmp_path, wire):
     with ModelServer([wire.breaks_off_after("Once upon"), wire.says("Hello.")]) as server:
@@ -648,6 +663,7 @@ def test_an_answer_that_breaks_off_is_told_and_what_was_read_is_kept(tmp_path, w
     assert b"Once upon" in server.contents[1]
 
 
+@pytest.mark.long
 @some_formats
 def test_a_service_that_is_busy_is_asked_again(tmp_path, wire):
     busy = wire.refuses(429, "slow down", {"Retry-After": "0"})

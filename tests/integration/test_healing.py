@@ -87,6 +87,7 @@ def test_results_that_are_refused_are_left_out_and_the_turn_goes_on(say, home):
     assert "the model service refused it: nope" in result
 
 
+@pytest.mark.long
 def test_a_service_that_refuses_everything_is_asked_twice_and_the_way_out_is_named(say, oneclaw):
     with refusing("") as server:
         outcomes = [say(server, f"message {number}") for number in range(2)]

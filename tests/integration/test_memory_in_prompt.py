@@ -90,6 +90,7 @@ def test_without_a_memory_the_prompt_says_nothing_of_it(home, model):
     assert "emory>" not in prompts(model)[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["named", None])
 def test_a_session_is_shown_what_it_was_shown_at_its_beginning(home, model, name):
     async def begin(claw):
@@ -142,6 +143,7 @@ def test_after_an_hour_of_rest_it_is_shown_the_memory_as_it_is(home, model):
     assert "Likes cats" in third
 
 
+@pytest.mark.long
 def test_a_summary_renews_it(home, model):
     async def work(claw):
         remember(claw, "Likes tea")

@@ -75,6 +75,7 @@ def sessions(tmp_path, server):
     return Sessions(tmp_path, server)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wire", FORMATS, ids=lambda wire: wire.provider)
 def test_a_new_skill_and_a_new_group_leave_the_beginning_of_a_session_as_it_was(tmp_path, wire):
     with ModelServer([wire.says("Well.") for _ in range(4)]) as server:
@@ -95,6 +96,7 @@ def test_a_new_skill_and_a_new_group_leave_the_beginning_of_a_session_as_it_was(
     wire.assert_goes_on(server.contents[2], server.contents[3])
 
 
+@pytest.mark.long
 def test_news_are_stored_with_the_message_and_marked_as_no_words_of_the_user(sessions):
     sessions.say()
     sessions.skill("page-count")
@@ -119,6 +121,7 @@ def test_what_is_gone_is_told(sessions):
     assert sessions.prompts()[0] == sessions.prompts()[1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wire", [WIRES["openai"], WIRES["anthropic"]], ids=lambda wire: wire.provider)
 def test_a_new_tool_is_told_where_the_conversation_stands(tmp_path, wire):
     script = [
@@ -145,6 +148,7 @@ def test_a_new_tool_is_told_where_the_conversation_stands(tmp_path, wire):
     assert "No longer in Tools: forecast" in server.contents[4].decode()
 
 
+@pytest.mark.long
 def test_what_is_gone_comes_back_and_what_changes_is_told_again(sessions):
     path = sessions.skill("page-count")
     sessions.say()
@@ -159,6 +163,7 @@ def test_what_is_gone_comes_back_and_what_changes_is_told_again(sessions):
     assert nothing == "Hello."
 
 
+@pytest.mark.long
 def test_a_group_that_is_disabled_elsewhere_is_told(sessions):
     sessions.say("weather")
     sessions.play(lambda claw: claw.store.set_tool_enabled("group", "weather", enabled=False))
@@ -166,6 +171,7 @@ def test_a_group_that_is_disabled_elsewhere_is_told(sessions):
     assert "No longer in Available Tool Groups: weather" in sessions.users()[-1]
 
 
+@pytest.mark.long
 def test_a_new_session_another_agent_and_a_summary_begin_with_what_there_is(sessions):
     sessions.say()
     sessions.skill("page-count")
@@ -186,6 +192,7 @@ def test_a_new_session_another_agent_and_a_summary_begin_with_what_there_is(sess
     assert "page-size" not in sessions.prompts()[-1]
 
 
+@pytest.mark.long
 def test_a_session_of_an_earlier_version_keeps_its_prompt(sessions):
     sessions.skill("page-count")
     sessions.say()
@@ -197,6 +204,7 @@ def test_a_session_of_an_earlier_version_keeps_its_prompt(sessions):
     assert "page-size" in sessions.users()[-1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stored", some(["no JSON", "[]", "{}", '{"toolset": "", "shown": {"tools": 5}}', '"x"'], 3))
 def test_stored_lists_that_make_no_sense_are_renewed(sessions, stored):
     sessions.say()
@@ -224,6 +232,7 @@ def test_rules_read_the_lists_as_they_are(tmp_path):
         assert "- sea: Knows the sea" in Sessions(tmp_path, server).play(story)
 
 
+@pytest.mark.long
 def test_what_appears_within_a_turn_is_told_with_the_next_message(tmp_path):
     with ModelServer([calls(("get_current_time", {})), text("Noon."), text("Bye.")]) as server:
         sessions = Sessions(tmp_path, server)
@@ -243,6 +252,7 @@ def unlisted(count):
     return [ToolGroupDefinition(f"far_{at}", f"Far {at}", "Knows things", may_be_unlisted=True) for at in range(count)]
 
 
+@pytest.mark.long
 def test_a_session_keeps_its_way_of_listing_groups(sessions, server):
     """A session that began with a long list goes on with it, and one that finds groups goes on finding them."""
 

@@ -31,6 +31,7 @@ def test_an_empty_answer_is_asked_for_once_more(tmp_path, wire):
     assert [message.content for message in stored(tmp_path)[0]] == ["Hello", "Hello.", "Bye", "Bye."]
 
 
+@pytest.mark.long
 @every_format
 def test_a_second_empty_answer_is_an_error_after_which_the_session_goes_on(tmp_path, wire):
     with ModelServer([wire.says_nothing(), wire.says_nothing(), wire.says("Hello.")]) as server:
@@ -53,6 +54,7 @@ def test_tokens_spent_before_anything_was_said_are_reported_with_what_to_do(tmp_
     assert len(server.bodies) == 2
 
 
+@pytest.mark.long
 def test_thoughts_alone_are_an_empty_answer(tmp_path):
     with ModelServer([CHAT.says("\n", thought="Hm."), CHAT.says("Hello.")]) as server:
         assert said(tmp_path, addresses(server), CHAT, "Hello")[-1].text == "Hello."
@@ -91,6 +93,7 @@ def test_a_call_that_the_token_limit_cut_is_reported_to_the_model_and_the_turn_g
     wire.assert_goes_on(*server.contents[1:])
 
 
+@pytest.mark.long
 def test_a_model_whose_calls_are_cut_again_and_again_explains_itself(tmp_path):
     cuts = [CHAT.is_cut(half=HALF, content=f"Attempt {number}.") for number in range(3)]
     with ModelServer([*cuts, CHAT.says("It is too long for me.")]) as server:
@@ -111,6 +114,7 @@ def test_a_cut_call_of_the_dispatcher_is_one_of_the_tool_that_it_names(tmp_path)
     assert json.loads(call["function"]["arguments"]) == {"name": "pdf_info", "arguments": {}}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("as_json", some([False, True], 3))
 @pytest.mark.parametrize(("reason", "status"), [("length", 1), ("content_filter", 1), ("of_our_own", 1), ("stop", 0)])
 def test_an_answer_that_was_cut_off_is_no_success(tmp_path, reason, status, as_json):

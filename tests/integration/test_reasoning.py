@@ -31,6 +31,7 @@ def levels(server):
     return [body.get("reasoning_effort") for body in server.bodies]
 
 
+@pytest.mark.long
 @every_format
 def test_a_level_set_for_a_model_is_what_its_service_calls_it(tmp_path, wire):
     with ModelServer([wire.says("plain"), wire.says("thought")]) as server:
@@ -60,6 +61,7 @@ def test_a_level_that_is_refused_is_left_out_once_and_said(tmp_path, wire):
     assert [body.get(key) == value for body in server.bodies] == [True, False, False]
 
 
+@pytest.mark.long
 def test_another_level_is_tried_although_one_is_refused(tmp_path):
     refusal = CHAT.refuses(400, "Unsupported value: 'reasoning_effort' does not support 'none' with this model.")
     with ModelServer([refusal, CHAT.says("one"), CHAT.says("two")]) as server:
@@ -68,6 +70,7 @@ def test_another_level_is_tried_although_one_is_refused(tmp_path):
     assert levels(server) == ["none", None, "low"]
 
 
+@pytest.mark.long
 def test_the_level_of_a_run_goes_before_the_agents_and_that_before_the_models(tmp_path):
     with ModelServer(lambda body: CHAT.says("yes")) as server:
         environ = addresses(server)
@@ -82,6 +85,7 @@ def test_the_level_of_a_run_goes_before_the_agents_and_that_before_the_models(tm
     assert levels(server) == ["low", "medium", "high", "none"]
 
 
+@pytest.mark.long
 def test_an_agent_that_a_turn_runs_thinks_as_much_unless_it_has_a_level(tmp_path):
     """``create_agent`` with a task runs a turn within the turn."""
     task = {"name": "Helper", "system_prompt": "Help.", "task": "Say yes."}

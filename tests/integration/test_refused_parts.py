@@ -51,6 +51,7 @@ def has_image(body):
     return any(mark in text for mark in ("image_url", "input_image", '"type": "image"', "inlineData"))
 
 
+@pytest.mark.long
 @every_format
 def test_an_image_that_the_service_refuses_does_not_stop_the_session(tmp_path, wire):
     with refusing_files(wire, wire.says("I see no image."), wire.says("Hello.")) as server:
@@ -86,6 +87,7 @@ def test_only_the_refused_image_is_left_out(tmp_path, wire):
     assert b"[good.png" not in server.contents[3]
 
 
+@pytest.mark.long
 @native_formats
 def test_two_refusals_of_one_request_are_both_remembered(tmp_path, wire):
     asked = []
@@ -138,6 +140,7 @@ def texts_in(value):
     )
 
 
+@pytest.mark.long
 @every_format
 def test_a_session_that_a_file_has_stopped_before_goes_on(tmp_path, wire):
     # An older version has stored the message, and failed.
@@ -311,6 +314,7 @@ def test_tools_beyond_what_a_service_takes_are_called_through_the_dispatcher(tmp
     assert [len(of_type(RetryEvent, turn)) for turn in (events, again)] == [1, 0]
 
 
+@pytest.mark.long
 def test_a_known_limit_is_kept_before_it_is_met(monkeypatch, tmp_path):
     assert OpenAIChatProvider(ProviderConfig("openai", "openai_compatible")).most_tools == 128
     monkeypatch.setattr(OpenAIChatProvider, "most_tools", 128)  # as of the server on loopback
@@ -330,6 +334,7 @@ def test_more_than_gemini_takes_are_dispatched(tmp_path):
     assert [len(GEMINI.at_hand(body)) for body in server.bodies] == [12, 13, 13]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("status", "words"),
     some(

@@ -87,6 +87,7 @@ def load(group):
     return calls(("load_tool_group", {"group_name": group}))
 
 
+@pytest.mark.long
 def test_040_01_to_13_and_044_a_session_over_three_processes(oneclaw, tmp_path):
     script = [
         load("pdf"),
@@ -127,6 +128,7 @@ def test_040_01_to_13_and_044_a_session_over_three_processes(oneclaw, tmp_path):
     assert server.bodies[3]["messages"][: len(earlier)] == earlier
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_failed_load_leaves_no_trace_in_the_next_run(oneclaw):
     script = [load("nonexistent"), text("No such group."), text("Hi.")]
@@ -139,6 +141,7 @@ def test_a_failed_load_leaves_no_trace_in_the_next_run(oneclaw):
     assert tool_names(server.bodies[2]) == CORE
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_group_whose_plugin_is_switched_off_is_gone_and_comes_back(oneclaw):
     with ModelServer([load("pdf"), text("Loaded."), text("Hi."), text("Again.")]) as server:
@@ -154,6 +157,7 @@ def test_a_group_whose_plugin_is_switched_off_is_gone_and_comes_back(oneclaw):
     assert "- pdf: Extract text" in back
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("reply", "said"),
     some(
@@ -234,6 +238,7 @@ def test_bad_input_is_answered_with_what_to_do(oneclaw, arguments, exit_status, 
     assert "Traceback" not in failed.stderr
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_home_that_cannot_be_used(tmp_path):
     (tmp_path / "file").write_text("not a directory")

@@ -111,6 +111,7 @@ def test_without_a_question_nothing_is_reached_and_the_refusal_says_what_to_ask_
     assert (asked, server.requests, names.lookups) == ([], [], [])
 
 
+@pytest.mark.long
 def test_an_answer_for_once_holds_for_one_command(shell, server):
     asked = []
     allowed, refused = shell(
@@ -127,6 +128,7 @@ def test_a_refusal_keeps_the_command_from_running(shell, server):
     assert server.requests == []
 
 
+@pytest.mark.long
 def test_a_lasting_answer_is_for_this_host_in_this_directory(shell, server, tmp_path):
     asked = []
     shell(curl("http://index.example/a", "index.example"), answer=PermissionAnswer.ALWAYS, asked=asked)
@@ -140,6 +142,7 @@ def test_a_lasting_answer_is_for_this_host_in_this_directory(shell, server, tmp_
     assert asked == ["shell.network:index.example"]
 
 
+@pytest.mark.long
 def test_the_log_has_each_host_of_a_command_once(shell, server):
     (used,) = shell(
         {"command": "curl -sS http://index.example/a; curl -sS http://index.example/b"},
@@ -149,6 +152,7 @@ def test_the_log_has_each_host_of_a_command_once(shell, server):
     assert used == ["network.public:index.example", "shell.network:index.example"]
 
 
+@pytest.mark.long
 def test_a_pattern_means_what_is_below_a_name(shell, server):
     grants = [Grant("shell.network", "*.example.com")]
     below, beside = shell(curl("http://files.example.com/"), curl("http://evilexample.com/"), grants=grants)
@@ -156,6 +160,7 @@ def test_a_pattern_means_what_is_below_a_name(shell, server):
     assert "may not connect to evilexample.com" in beside.result
 
 
+@pytest.mark.long
 def test_another_port_is_asked_for_by_itself(shell, server, names):
     names.lead(PUBLIC_ADDRESS, 8080, server.port)
     asked = []
@@ -205,6 +210,7 @@ def test_a_denial_of_the_network_holds_for_commands(shell, server):
     assert server.requests == []
 
 
+@pytest.mark.long
 def test_nothing_goes_past_the_proxy(shell, server):
     (call,) = shell(
         {
@@ -290,6 +296,7 @@ def test_git_clones_from_a_granted_host(shell, names, tmp_path):
     assert cloned.result == "[exit code: 0]\n\nx"
 
 
+@pytest.mark.long
 def test_a_grant_for_all_hosts_is_not_enough_in_a_conversation_that_others_may_steer(oneclaw_factory, server):
     claw = oneclaw_factory(("shell",))
     claw.user.says("no")

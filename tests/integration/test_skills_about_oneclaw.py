@@ -82,6 +82,7 @@ def test_each_command_exists_with_its_options(command):
             assert found is not None, (command, word)
 
 
+@pytest.mark.long
 def test_the_commands_that_stand_behind_a_name_exist():
     """``oneclaw permissions list``, ``grant NAME``, ... in one cell of a table."""
     group = None
@@ -158,6 +159,7 @@ def test_the_plugin_it_shows_works_and_so_do_its_tests(project, tmp_path):
     assert tests.returncode == 0, tests.stdout + tests.stderr
 
 
+@pytest.mark.long
 def test_the_manifest_and_the_hooks_in_the_details_are_right(project, tmp_path):
     (manifest,) = blocks(DETAILS, "json")
     package = project / "acme_words"

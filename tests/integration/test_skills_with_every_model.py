@@ -61,6 +61,7 @@ def test_a_skill_that_the_model_loads_brings_its_group(home, wire):
             wire.assert_goes_on(earlier, later)
 
 
+@pytest.mark.long
 @some_formats
 def test_a_skill_that_the_user_chooses_brings_its_group(home, wire):
     script = [

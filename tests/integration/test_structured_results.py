@@ -80,6 +80,7 @@ def outcomes(wire, body):
             return [json.dumps(each["output"], ensure_ascii=False, separators=(",", ":")) for each in found]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wire", FORMATS, ids=lambda wire: wire.provider)
 def test_structured_results_are_sent_as_json_and_text_as_text(tmp_path, wire):
     kinds = ["object", "list", "nothing", "text"]
@@ -107,6 +108,7 @@ def test_gemini_is_sent_as_text_what_it_takes_in_no_object(tmp_path):
     assert outcomes(wire, server.bodies[1]) == [f'{{"status":"success","result":"{json.dumps(nested(200))}"}}']
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wire", FORMATS, ids=lambda wire: wire.provider)
 def test_a_result_that_an_earlier_version_stored_is_sent_as_it_was(tmp_path, wire):
     script = [wire.calls(("list_rows", {"kind": "object"})), wire.says("One."), wire.says("Still one.")]
@@ -117,6 +119,7 @@ def test_a_result_that_an_earlier_version_stored_is_sent_as_it_was(tmp_path, wir
     ]
 
 
+@pytest.mark.long
 def test_json_that_is_cut_is_sent_as_a_preview_in_json(tmp_path):
     wire = PROVIDERS["openai"]
 

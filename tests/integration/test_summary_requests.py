@@ -60,6 +60,7 @@ def uncached(wire, earlier, later):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wire", FORMATS, ids=lambda wire: wire.provider)
 def test_a_summary_is_asked_for_behind_what_the_service_has_cached(tmp_path, wire):
     async def story(claw):
@@ -82,6 +83,7 @@ def test_a_summary_is_asked_for_behind_what_the_service_has_cached(tmp_path, wir
     assert IN_WORDS not in after.decode()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "refused",
     [
@@ -123,6 +125,7 @@ def test_a_history_over_the_context_window_is_summarised_as_text(tmp_path):
     assert AS_TEXT in server.bodies[2]["messages"][0]["content"]
 
 
+@pytest.mark.long
 def test_a_stop_ends_the_request_for_a_summary_and_changes_nothing(tmp_path):
     wire = PROVIDERS["openai_compatible"]
 
@@ -143,6 +146,7 @@ def test_a_stop_ends_the_request_for_a_summary_and_changes_nothing(tmp_path):
     assert IN_WORDS in server.bodies[4]["messages"][-1]["content"]
 
 
+@pytest.mark.long
 def test_a_model_that_writes_no_summary_at_all_leaves_the_session_as_it_was(tmp_path):
     wire = PROVIDERS["openai_compatible"]
 

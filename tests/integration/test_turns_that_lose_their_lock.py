@@ -191,6 +191,7 @@ def test_the_turn_is_refused_when_another_process_has_taken_the_session(url, tmp
     assert at_last == [*after[:4], second_call, "done", "third", "done at last"]
 
 
+@pytest.mark.long
 def test_the_turn_is_refused_while_the_other_one_runs(url, tmp_path):
     async def main():
         async with machines(url, tmp_path) as (first, other):
@@ -233,6 +234,7 @@ def test_an_answer_that_comes_too_late_is_refused_and_paid_for(url, tmp_path):
     assert asyncio.run(main()) == ["first", "second", "done"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("end", some(["closed", "cancelled", "deadline", "model"], 2))
 def test_why_the_turn_ends_is_said_even_if_it_could_store_nothing_more(url, tmp_path, end):
     async def broken():

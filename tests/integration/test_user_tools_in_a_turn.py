@@ -69,6 +69,7 @@ def test_a_tool_is_written_used_and_deleted_in_one_turn(tmp_path, wire):
     assert "create the JavaScript tool 'stock'" in asked[0][1]
 
 
+@pytest.mark.long
 @some_formats
 def test_a_file_written_by_hand_during_a_turn_counts_from_the_next_request_on(tmp_path, wire):
     folder = tmp_path / "home" / "tools"

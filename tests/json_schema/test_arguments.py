@@ -52,6 +52,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=examples(50))
 @given(st.dictionaries(st.text(), json_values, max_size=5))
 def test_every_json_object_is_read_as_it_is(arguments):
@@ -146,6 +147,7 @@ def test_patterns_and_equal_elements_are_told():
     assert faults({"uniqueItems": False}, [1, 1]) == []
 
 
+@pytest.mark.long
 def test_a_check_has_an_end(monkeypatch):
     slow = "/: whether they fit could not be found out in time; give less at once"
     for seconds, schema in ((-1.0, WHOLE), (-1.0, {"not": WHOLE})):

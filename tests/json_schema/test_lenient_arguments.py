@@ -135,6 +135,7 @@ def test_null_for_an_absent_value_is_left_out_within_a_fence_too():
     assert lenient_reading('```\n{"x": null}\n```', taking(INTEGER)) == {}
 
 
+@pytest.mark.long
 def test_schemas_without_end_and_long_texts_take_no_time():
     doubling = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}, {"$ref": f"#/$defs/d{n + 1}"}]} for n in range(40)}
     schema = taking({"$ref": "#/$defs/d0"}, **{"$defs": {**doubling, "d40": INTEGER}})
@@ -171,6 +172,7 @@ def fits(value, schema):
     return not argument_faults(compile_schema(taking(schema)), {"x": value})
 
 
+@pytest.mark.long
 @settings(max_examples=examples(300), deadline=None)
 @given(values, schemas)
 def test_what_is_valid_stays_as_it_is(value, schema):
@@ -178,6 +180,7 @@ def test_what_is_valid_stays_as_it_is(value, schema):
         assert read(value, schema) == value
 
 
+@pytest.mark.long
 @settings(max_examples=examples(300), deadline=None)
 @given(values, schemas)
 def test_only_strings_change_and_only_where_none_is_taken(value, schema):

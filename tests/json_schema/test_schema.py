@@ -185,6 +185,7 @@ SCHEMAS_OF_VALUES = st.recursive(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=examples(500), deadline=None)
 @given(SCHEMAS_OF_VALUES.filter(lambda schema: isinstance(schema, dict)), VALUES)
 def test_a_value_fits_a_schema_exactly_if_jsonschema_says_so(schema, value):

@@ -26,6 +26,7 @@ def accounts(service, folder):
     return OAuthAccounts(service, folder)
 
 
+@pytest.mark.long
 def test_files_and_folders_are_for_their_owner_alone(server, user, client, folder):
     asyncio.run(client.sign_in(**user.options))
 

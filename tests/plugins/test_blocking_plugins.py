@@ -126,6 +126,7 @@ async def results(claw, *names):
     return [each.result for each in outcomes]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["blocks", "blocks_in_a_child"])
 def test_a_tool_that_blocks_is_named_and_delays_nothing_else(opened, caplog, name):
     @tool(timeout_seconds=15)
@@ -194,6 +195,7 @@ def test_a_call_that_the_block_keeps_from_beginning_says_that_it_was_not_run(ope
     asyncio.run(work())
 
 
+@pytest.mark.long
 def test_a_plugin_is_started_again_on_its_next_loop(opened):
     async def work():
         async with opened(SOURCE + STARTED) as claw:
@@ -205,6 +207,7 @@ def test_a_plugin_is_started_again_on_its_next_loop(opened):
     asyncio.run(work())
 
 
+@pytest.mark.long
 def test_cancelling_ends_the_coroutine_on_its_own_loop(opened):
     async def work():
         async with opened() as claw:
@@ -244,6 +247,7 @@ def test_a_call_that_is_cancelled_before_it_begins_ends():
     asyncio.run(work())
 
 
+@pytest.mark.long
 def test_a_cancelled_turn_does_not_wait_for_a_block(opened):
     async def work():
         async with opened() as claw:
@@ -257,6 +261,7 @@ def test_a_cancelled_turn_does_not_wait_for_a_block(opened):
     asyncio.run(work())
 
 
+@pytest.mark.long
 def test_context_variables_of_hooks_around_a_call_are_seen_by_it(opened):
     async def work():
         async with opened(SOURCE + AROUND) as claw:
@@ -401,6 +406,7 @@ def test_everything_of_a_context_works_from_the_loop_of_a_plugin(site, tmp_path,
     assert all(on_main for _, on_main in asked)
 
 
+@pytest.mark.long
 def test_tools_of_the_program_run_on_its_event_loop(opened):
     async def work():
         lock = asyncio.Lock()
@@ -517,6 +523,7 @@ def register_tools(register):
 """
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_program_ends_at_once_whatever_its_tools_still_do(site, tmp_path):
     install(site, "hostile", SOURCE.replace("RELEASE.wait(20)", "time.sleep(60)") + THREADS)
@@ -557,6 +564,7 @@ def register_tools(register):
 """
 
 
+@pytest.mark.long
 def test_a_tool_of_a_source_runs_with_the_source_unless_it_is_not_bound_to_it(opened):
     async def work():
         async with opened(PUBLISHING) as claw:

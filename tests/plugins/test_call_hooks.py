@@ -229,6 +229,7 @@ def test_observers_learn_how_long_a_call_took(oneclaw_factory):
     assert 0 < durations[0] < 60_000
 
 
+@pytest.mark.long
 def test_observers_learn_who_decided_on_a_permission(oneclaw_factory):
     seen = []
 

@@ -252,6 +252,7 @@ def test_plugins_are_found_by_their_names_or_packages(monkeypatch):
     assert given.load_target() is module
 
 
+@pytest.mark.long
 def test_metadata_of_another_package_that_cannot_be_read_cost_no_tool(tmp_path):
     damaged = tmp_path / "junk-1.0.dist-info"
     damaged.mkdir()

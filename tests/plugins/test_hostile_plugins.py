@@ -165,6 +165,7 @@ def test_a_plugin_that_failed_is_tried_again_when_it_changes_or_the_user_wants_i
     assert not PluginCache(cache_path()).forget("hostile")
 
 
+@pytest.mark.long
 def test_a_plugin_whose_code_ends_the_program_at_its_first_use_is_left_alone_too(site, tmp_path):
     install(site, "good", f"import os\nif os.environ.get('ACME_DIES'):\n    os._exit(3)\n{GOOD}")
     assert statuses()["good"].status == "ok"

@@ -414,6 +414,7 @@ def test_a_lazy_tool_is_taken_from_its_plugin():
         )
 
 
+@pytest.mark.long
 def test_many_plugins_are_merged_in_time_that_grows_with_their_number():
     """Look for steps that compare each plugin with each: the calls are counted, not the time."""
 

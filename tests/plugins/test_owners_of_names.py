@@ -216,6 +216,7 @@ def causes(record):
     return " | ".join(each.cause for each in record.problems if each.is_error)
 
 
+@pytest.mark.long
 def test_a_later_package_does_not_take_a_tool_of_oneclaw(commands):
     commands.install("aa-pdf", tool="pdf_info")
 
@@ -312,6 +313,7 @@ def register_services(register):
         assert [each for each in ("zz-first", "aa-second") if f"{each} works" in shown] == [who]
 
 
+@pytest.mark.long
 def test_a_stranger_whose_name_begins_like_ours_is_a_stranger(here):
     here.install("zz-first")
     here.load()
@@ -323,6 +325,7 @@ def test_a_stranger_whose_name_begins_like_ours_is_a_stranger(here):
     assert records["oneclaw_aaa"].status == "degraded"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("later", some(["Parcel_Find", "parcel_FIND"], 2))
 def test_names_that_differ_in_case_alone_are_one(here, later):
     here.install("zz-first")
@@ -429,6 +432,7 @@ def test_an_owner_that_does_not_work_keeps_its_names(here, how):
     assert "belongs to zz-first" in causes(records["aa_second"])
 
 
+@pytest.mark.long
 def test_oneclaw_comes_before_a_stranger_that_had_a_name_first(here):
     here.install("aa-pdf", tool="pdf_info")
     catalog, _ = here.load("pdf")
@@ -545,6 +549,7 @@ def test_plugins_of_one_name_are_disabled_apart(commands, monkeypatch):
     assert (listed["parcels"]["status"], listed["parcels@aa-second"]["status"]) == ("ok", "disabled")
 
 
+@pytest.mark.long
 def test_with_plugins_of_oneclaw_alone_nothing_is_noted(here):
     here.load()
 

@@ -47,6 +47,7 @@ def load():
     return {each.name: each for each in load_plugins(ours()).plugins}
 
 
+@pytest.mark.long
 def test_a_plugin_is_imported_once_and_again_when_its_code_changes(site, imports):
     install(site, "good", NOTING)
     load()
@@ -58,6 +59,7 @@ def test_a_plugin_is_imported_once_and_again_when_its_code_changes(site, imports
     assert imports() == 1
 
 
+@pytest.mark.long
 def test_a_broken_link_beside_the_packages_hides_none_of_them(site, tmp_path, monkeypatch):
     load()
     other = tmp_path / "other"
@@ -102,6 +104,7 @@ def test_two_search_paths_of_one_environment_keep_what_each_finds(site, imports,
     assert imports() == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", some(["deleted", "damaged", "open to others", "cut off"], 2))
 def test_a_cache_that_cannot_be_used_costs_one_import(change, site, imports):
     install(site, "good", NOTING)
@@ -148,6 +151,7 @@ def test_the_cache_is_that_of_the_environment(monkeypatch):
     assert len(names) == 2
 
 
+@pytest.mark.long
 def test_a_problem_is_told_once_and_again_after_it_changed(site, caplog):
     install(site, "hostile", "raise ValueError('one')")
     for size, (cause, count) in enumerate((("one", 1), ("one", 0), ("two", 1))):
@@ -158,6 +162,7 @@ def test_a_problem_is_told_once_and_again_after_it_changed(site, caplog):
         assert len([each for each in caplog.records if "hostile" in each.getMessage()]) == count
 
 
+@pytest.mark.long
 def test_settings_of_others_are_described_at_the_first_look(site):
     install(site, "good", SETTINGS)
     load()

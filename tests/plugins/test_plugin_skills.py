@@ -116,6 +116,7 @@ def test_a_message_with_a_skill(tmp_path):
     assert messages[0].content.endswith("Do tidy with the desk.")
 
 
+@pytest.mark.long
 def test_a_skill_needs_no_text(tmp_path):
     async def work(claw):
         return [event async for event in claw.send_message("", command="tidy")]

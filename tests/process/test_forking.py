@@ -133,6 +133,7 @@ def test_another_user_process_cannot_read_server_or_worker():
     assert asyncio.run(owner()) == [0, 0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "code"),
     [
@@ -194,6 +195,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["stay", "end"])
 def test_nothing_is_left_when_the_program_is_killed_or_ends(how):
     command = [sys.executable, "-c", PROGRAM, HERE, how]

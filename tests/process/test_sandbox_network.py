@@ -79,6 +79,7 @@ async def run(backend, of, command, server=None, timeout_seconds=60, policy=None
     return end, b"".join(pieces).decode()
 
 
+@pytest.mark.long
 def test_what_a_program_connects_to_is_served_outside(bubblewrap, of):
     server = Server()
     end, output = asyncio.run(run(bubblewrap, of, [PYTHON, "-c", ASK], server))
@@ -86,6 +87,7 @@ def test_what_a_program_connects_to_is_served_outside(bubblewrap, of):
     assert server.received == [b"hello"]
 
 
+@pytest.mark.long
 def test_each_program_has_a_listener_of_its_own(bubblewrap, of):
     async def several():
         servers = [Server() for _ in range(3)]
@@ -179,6 +181,7 @@ program.wait()
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
 @pytest.mark.usefixtures("bubblewrap")
 def test_an_ordinary_user_can_open_the_listener(of):

@@ -172,11 +172,13 @@ def supervised(backend, of, command, timeout_seconds=30, policy=None):
     return end, said.decode()
 
 
+@pytest.mark.long
 def test_exit_status_and_output_are_those_of_the_program(backend, of):
     end, said = supervised(backend, of, "echo out; echo err >&2; exit 7")
     assert (end.exit_code, said) == (7, "out\nerr\n")
 
 
+@pytest.mark.long
 def test_a_program_that_kills_itself_is_no_failure_of_the_sandbox(backend, of):
     assert supervised(backend, of, "kill -9 $$")[0].exit_code in (-9, 137)
     assert supervised(backend, of, "kill -9 $PPID; sleep 600", 3)[0].exit_code in (-9, 137, None)
@@ -204,6 +206,7 @@ def bubblewrap(of):
     return Bubblewrap()
 
 
+@pytest.mark.long
 def test_what_is_left_is_named_and_ends_with_the_sandbox(bubblewrap, of):
     end, _ = supervised(bubblewrap, of, "sleep 601 & setsid sleep 602 & echo $$")
     assert (end.exit_code, end.left_count, end.detached_count) == (0, 2, 0)
@@ -212,6 +215,7 @@ def test_what_is_left_is_named_and_ends_with_the_sandbox(bubblewrap, of):
     assert not [each for each in Path("/proc").glob("[0-9]*/cmdline") if b"sleep\x00602" in content(each)]
 
 
+@pytest.mark.long
 def test_a_forged_report_leaves_nothing_running(bubblewrap, of):
     end, _ = supervised(bubblewrap, of, "setsid sleep 6051 & echo 7 > /proc/2/fd/9; sleep 6052")
     assert end.exit_code == 7
@@ -225,6 +229,7 @@ def content(path):
         return b""
 
 
+@pytest.mark.long
 def test_at_the_time_limit_programs_are_asked_to_end_before_they_are_killed(bubblewrap, of):
     trapped = "trap 'echo asked > said; exit' TERM; echo ready; while :; do sleep 0.05; done"
     end, said = supervised(bubblewrap, of, trapped, 3)
@@ -268,6 +273,7 @@ print(json.dumps([chosen.name, chosen.strength.is_whole, name, rejected.reason])
 """
 
 
+@pytest.mark.long
 def test_where_namespaces_are_forbidden_no_backend_enforces_all(bubblewrap):
     ended = subprocess.run([sys.executable, "-c", FORBIDDEN], capture_output=True, text=True, check=False)
     if ended.returncode == 77:

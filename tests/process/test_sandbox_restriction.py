@@ -43,6 +43,7 @@ def attempts(user, kind):
     return done(json.loads(ended.stdout))
 
 
+@pytest.mark.long
 @needs_landlock
 @pytest.mark.parametrize("user", USERS)
 def test_a_worker_for_programs_keeps_to_its_policy(user):
@@ -57,6 +58,7 @@ def test_a_worker_for_programs_keeps_to_its_policy(user):
     }
 
 
+@pytest.mark.long
 @needs_landlock
 @pytest.mark.parametrize("user", USERS)
 def test_a_worker_that_only_computes_opens_and_starts_nothing(user):

@@ -65,6 +65,7 @@ def test_nothing_of_a_directory_that_is_not_trusted_is_followed(look, project):
     assert loaded.error_type == "skill_not_found"
 
 
+@pytest.mark.long
 def test_one_question_trusts_the_directory_and_its_files_for_good(look, project):
     skill(project)
     notices, prompt, loaded, asked = look(ALWAYS)
@@ -81,11 +82,13 @@ def test_one_question_trusts_the_directory_and_its_files_for_good(look, project)
     assert loaded.is_success
 
 
+@pytest.mark.long
 def test_trust_for_once_ends_with_the_program(look):
     assert "Use tabs" in look(ONCE)[1]
     assert "Use tabs" not in look()[1]
 
 
+@pytest.mark.long
 def test_a_change_is_left_out_where_no_one_can_be_asked(look, project):
     skill(project)
     look(ALWAYS)
@@ -118,6 +121,7 @@ def test_the_difference_is_shown_and_asked(look, project):
     assert "Use spaces" in prompt
 
 
+@pytest.mark.long
 def test_never_is_for_this_content_alone(look, project):
     look(ALWAYS)
     (project / "AGENTS.md").write_text("Bad.\n")
@@ -156,6 +160,7 @@ def test_a_grant_alone_pins_nothing(look, project):
     assert "Use tabs" not in prompt
 
 
+@pytest.mark.long
 def test_the_first_name_counts(look, project):
     (project / "CLAUDE.md").write_text("Other.")
     assert "Other." not in look(ALWAYS)[1]
@@ -187,6 +192,7 @@ def test_a_long_context_file_is_cut_and_says_so(look, project):
     assert len(prompt) < 40_000
 
 
+@pytest.mark.long
 def test_a_session_keeps_the_context_that_it_began_with(tmp_path, look, project):
     look(ALWAYS)
 

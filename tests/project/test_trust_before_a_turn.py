@@ -54,6 +54,7 @@ def test_without_trust_they_are_not(tmp_path, project):
     assert f"to {tmp_path}/home/workspace/a.txt" in wrote
 
 
+@pytest.mark.long
 def test_the_user_is_asked_once_until_the_home_is_closed(tmp_path, project):
     found, _, asked = trusted(tmp_path, project, PermissionAnswer.SESSION, PermissionAnswer.NO)
     assert (found, len(asked)) == ([True, True], 1)

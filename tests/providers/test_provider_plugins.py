@@ -30,6 +30,7 @@ def test_each_preconfigured_provider_can_be_opened(name):
     assert bool(asyncio.run(open_and_close())) is (name not in ("offline", "chain"))
 
 
+@pytest.mark.long
 def test_registering_a_wire_format_does_not_import_it():
     program = (
         "import sys; from oneclaw_core.plugins.loading import load_plugins; load_plugins(frozenset()); "

@@ -126,6 +126,7 @@ async def use_copy(home, place):
     return await use(place)
 
 
+@pytest.mark.long
 def test_bytes_and_pages_that_are_wrong(whole_home, tmp_path, is_long):
     content = (whole_home / "oneclaw.db").read_bytes()
     chance, faults = random.Random(9), []

@@ -228,6 +228,7 @@ def test_what_goes_on_after_its_end_is_ended(trial, wire):
     trial(wire, misbehaviours.outlasting(wire), max_tool_rounds=3)
 
 
+@pytest.mark.long
 @formats(4, 3)
 def test_a_connection_cut_or_split_at_any_byte(trial, wire, is_long):
     trial(wire, misbehaviours.cuts(wire, 1 if is_long else 1_201))

@@ -77,6 +77,7 @@ def test_encoded_files_are_cut():
     assert index_terms("a" * 10_000) == {"a" * 64}
 
 
+@pytest.mark.long
 @given(st.text(max_size=200))
 def test_terms_are_what_the_index_takes_for_one_term(text):
     for term in index_terms(text):

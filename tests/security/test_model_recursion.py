@@ -71,6 +71,7 @@ class Recursive:
         register(ask_again)
 
 
+@pytest.mark.long
 def test_a_tool_that_sends_messages_is_stopped_at_a_depth(oneclaw_factory):
     oneclaw = oneclaw_factory([Recursive(), "agents"])
     asked = endless(oneclaw.model, "ask_again", lambda number: {"number": number})

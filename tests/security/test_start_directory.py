@@ -57,6 +57,7 @@ def test_nothing_of_it_is_loaded_or_told_to_a_model(program, checkout, tmp_path)
     assert not (tmp_path / "pwned").exists()
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_no_program_that_is_started_imports_from_it(checkout, tmp_path, home):
     """Not the program as a module, and neither a worker for a tool nor one for JavaScript."""

@@ -221,6 +221,7 @@ def listed(file: Attachment) -> Attachment:
     return Attachment(file.name, file.media_type, b"", left_out_bytes=len(file.data))
 
 
+@pytest.mark.long
 @pytest.mark.only("sqlite")
 def test_old_files_are_read_without_their_bytes_when_there_are_too_many(tmp_path: Path, seen: list[str]) -> None:
     half = Attachment("half.png", "image/png", bytes(SENT_FILES_BYTES // 2))

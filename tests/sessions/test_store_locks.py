@@ -83,6 +83,7 @@ def test_of_two_tasks_the_second_waits_for_the_first(tmp_path: Path) -> None:
     assert asyncio.run(main()) == ["refused", "first", "second"]
 
 
+@pytest.mark.long
 @pytest.mark.only("sqlite")
 def test_another_process_is_waited_for_no_longer_than_told(tmp_path: Path) -> None:
     async def main() -> None:
@@ -101,6 +102,7 @@ def test_another_process_is_waited_for_no_longer_than_told(tmp_path: Path) -> No
     asyncio.run(main())
 
 
+@pytest.mark.long
 @pytest.mark.only("sqlite")
 @pytest.mark.parametrize("end", ["release", "kill"])
 def test_a_lock_is_free_when_the_other_process_is_done_or_killed(tmp_path: Path, end: str) -> None:

@@ -276,6 +276,7 @@ def test_any_text_can_be_stored(tmp_path: Path) -> None:
         holds()
 
 
+@pytest.mark.long
 def test_ids_that_calls_of_this_session_have_are_replaced(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:

@@ -373,6 +373,7 @@ asyncio.run(Database.open(backend_of(sys.argv[1], {})))
 """
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_process_killed_while_it_makes_the_tables_leaves_no_file(tmp_path: Path) -> None:
     ended = subprocess.run(

@@ -80,6 +80,7 @@ def test_what_the_user_and_the_model_said_is_found_and_nothing_else(tmp_path: Pa
     asyncio.run(main())
 
 
+@pytest.mark.long
 def test_messages_are_found_across_batches_and_at_once(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
@@ -95,6 +96,7 @@ def test_messages_are_found_across_batches_and_at_once(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.long
 def test_the_newest_are_looked_at_where_many_match(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as store:
@@ -158,6 +160,7 @@ def test_the_turn_under_way_is_left_out_to_the_message(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.long
 def test_days_limit_what_is_found_even_if_a_clock_was_wrong(tmp_path: Path) -> None:
     begun = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -268,6 +271,7 @@ def test_a_killed_writer_leaves_the_index_as_complete_as_the_messages(tmp_path: 
     asyncio.run(main())
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_two_processes_search_and_write_at_once(tmp_path: Path) -> None:
     async def main() -> None:
@@ -296,6 +300,7 @@ ANY_TEXTS = st.lists(
 )
 
 
+@pytest.mark.long
 def test_no_text_is_an_error_in_a_query_or_a_message(tmp_path: Path) -> None:
     async def check(store: Store, texts: list[str]) -> None:
         session = await store.create_session(agent="General Assistant")

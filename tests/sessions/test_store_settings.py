@@ -200,6 +200,7 @@ def test_decisions_are_removed_one_by_one_or_for_a_task(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.long
 @pytest.mark.only("sqlite")
 def test_the_log_of_the_database_stays_short_while_uses_are_recorded(tmp_path: Path) -> None:
     use = PermissionUse("a.b", None, "", "other", True, "option")

@@ -145,6 +145,7 @@ def test_times_ids_and_what_the_test_names_are_normalised(tmp_path):
     assert talk(Cassette(path, **options), folder_of(tmp_path, 2), [second]) == ["Noted."]
 
 
+@pytest.mark.long
 def test_new_records_only_what_is_missing_and_all_begins_anew(tmp_path):
     path = recorded(tmp_path)
     before = json.loads(path.read_text())["entries"]

@@ -108,6 +108,7 @@ def test_no_grant_of_less_than_its_name_opens_a_hidden_file(call, project, allow
     assert call("read_file", {"path": ".env"}, allow=[allow]).error_type == "permission_denied"
 
 
+@pytest.mark.long
 def test_a_grant_that_names_a_hidden_file_opens_it(call, project):
     assert call("read_file", {"path": ".env"}, allow=[f"files.read:{project}/.env"]).result == "KEY=1"
 
@@ -118,6 +119,7 @@ def test_a_grant_of_a_hidden_folder_opens_what_is_in_it(call, project):
     assert call("read_file", {"path": ".ssh/id_rsa"}, allow=[f"files.read:{project}/.ssh"]).result == "key"
 
 
+@pytest.mark.long
 def test_a_lasting_answer_is_for_this_hidden_file_alone(call, project):
     (project / "server.pem").write_text("pem")
     assert call("read_file", {"path": ".env"}, Person(files_read=ALWAYS)).is_success
@@ -148,6 +150,7 @@ def test_an_isolated_tool_asks_for_hidden_files(call, project):
     assert person.questions == [("files.read", str(project / "credentials.json"))]
 
 
+@pytest.mark.long
 def test_an_async_tool_asks_for_hidden_files(open_home, project):
     @tool
     async def first_line(path: str, context: ToolContext) -> str:
@@ -163,6 +166,7 @@ def test_an_async_tool_asks_for_hidden_files(open_home, project):
     assert asyncio.run(run(Person(files_read=ONCE))).result == "KEY=1"
 
 
+@pytest.mark.long
 def test_the_users_own_directory_is_not_read_by_default(call, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "diary.txt").write_text("dear")
@@ -189,6 +193,7 @@ def test_a_write_never_seems_to_change_another_file(call, project, tmp_path):
     assert not (tmp_path / "home" / "workspace" / "a.py").exists()
 
 
+@pytest.mark.long
 def test_a_new_file_of_a_directory_that_is_not_trusted_lies_in_the_workspace(call, tmp_path):
     person = Person(directory_trust=ALWAYS)
     result = call("write_file", {"path": "notes.txt", "content": "new"}, person)
@@ -197,6 +202,7 @@ def test_a_new_file_of_a_directory_that_is_not_trusted_lies_in_the_workspace(cal
     assert call("read_file", {"path": "notes.txt"}).result == "new"
 
 
+@pytest.mark.long
 def test_trust_is_asked_for_once_and_covers_the_write_that_needed_it(call, project):
     person = Person(directory_trust=ALWAYS, files_write=ONCE)
     result = call("write_file", {"path": "a.py", "content": "new"}, person)
@@ -226,6 +232,7 @@ def test_a_refusal_is_remembered_until_the_program_ends(open_home, project, tmp_
     assert (tmp_path / "home" / "workspace" / "src" / "new.py").exists()
 
 
+@pytest.mark.long
 def test_never_is_for_this_directory_alone(call, project, tmp_path):
     person = Person(directory_trust=NEVER)
     assert call("write_file", {"path": "a.py", "content": "x"}, person).error_type == "permission_denied"
@@ -240,6 +247,7 @@ def test_never_is_for_this_directory_alone(call, project, tmp_path):
     assert (start / "b.py").exists()
 
 
+@pytest.mark.long
 def test_trust_does_not_hold_below_or_above(call, project):
     (project / "sub").mkdir()
     for start in (project / "sub", project.parent):
@@ -252,6 +260,7 @@ def test_trust_does_not_hold_below_or_above(call, project):
         assert result.error_type == "permission_denied"
 
 
+@pytest.mark.long
 def test_an_answer_for_the_session_or_for_good_is_for_the_directory(call, project):
     trusted = [f"directory.trust:{project}"]
     assert call("write_file", {"path": "a.py", "content": "x"}, Person(files_write=ALWAYS), trusted).is_success
@@ -262,6 +271,7 @@ def test_an_answer_for_the_session_or_for_good_is_for_the_directory(call, projec
     assert (project / ".env").read_text() == "KEY=1"
 
 
+@pytest.mark.long
 def test_an_allowed_write_for_the_run_does_not_cover_protected_paths(call, project):
     allow = [f"directory.trust:{project}", "files.write"]
     assert call("write_file", {"path": "a.py", "content": "x"}, allow=allow).is_success

@@ -167,6 +167,7 @@ def test_wrong_permissions_are_refused(permissions):
 # Schemas
 
 
+@pytest.mark.long
 def test_types_become_their_json_schemas():
     def probe(
         text: str,
@@ -786,6 +787,7 @@ def test_hung_tools_do_not_keep_later_ones_waiting(context):
         release.set()
 
 
+@pytest.mark.long
 def test_a_hung_tool_does_not_keep_the_program_from_ending():
     program = (
         "import asyncio, threading\n"

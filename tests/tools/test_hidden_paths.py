@@ -210,6 +210,7 @@ def test_each_name_of_keys_is_hidden_in_any_letters():
         assert not is_hidden_name(name), name
 
 
+@pytest.mark.long
 def test_each_folder_that_steers_other_programs_is_protected(project):
     for name in STEERING.split():
         assert protected_root(project / name / "a" / name) == project / name

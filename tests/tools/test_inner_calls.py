@@ -270,6 +270,7 @@ def test_a_lasting_denial_goes_before_a_grant_for_a_script(oneclaw_factory):
     assert {each[0] for each in result.result} == {"permission_denied"}
 
 
+@pytest.mark.long
 def test_a_grant_for_all_is_asked_for_again_after_ten_calls_of_a_kind_that_reaches_others(run):
     _, result = run(*((("send", {"to": f"{each}"})) for each in range(25)), says=("always", "once", "no"))
     outcomes = [each[0] for each in result.result]
@@ -296,6 +297,7 @@ def test_the_scripts_of_a_turn_make_two_thousand_calls_at_most(oneclaw_factory):
     assert results[-1][-1][1] == "At most 2,000 calls can be made by the scripts of one turn."
 
 
+@pytest.mark.long
 def test_calls_run_sixteen_at_a_time_in_all_scripts_of_a_turn(oneclaw_factory):
     running, most = 0, 0
 
@@ -488,6 +490,7 @@ class TestProvenance:
         assert home.call_tool("leak", base=web_server.url_of("/in?d=")).result == "permission_denied"
         assert [each.permission for each in home.user.asked] == ["data.send"]
 
+    @pytest.mark.long
     def test_a_script_that_returns_a_count_alone_has_read_all_the_same(self, home, web_server):
         @tool
         async def count(context: ToolContext) -> int:

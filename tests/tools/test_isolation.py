@@ -137,6 +137,7 @@ def test_cancelling_while_the_process_starts_leaves_none_behind(context, monkeyp
     assert not is_running(started[0].pid)
 
 
+@pytest.mark.long
 def test_a_worker_ends_when_its_caller_is_killed(tmp_path):
     pid_file = tmp_path / "pids"
     caller = subprocess.Popen(
@@ -239,6 +240,7 @@ os.kill(os.getpid(), 9)
 """
 
 
+@pytest.mark.long
 def test_what_a_killed_program_has_left_is_removed_by_the_next(tmp_path, monkeypatch):
     environ = {**os.environ, "TMPDIR": str(tmp_path)}
     assert subprocess.run([sys.executable, "-c", KILLED], env=environ, check=False).returncode == -9
@@ -346,6 +348,7 @@ def test_an_answer_without_end_is_not_taken(context, monkeypatch):
     assert "its answer is longer than 100,000 bytes" in result.error_message
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_worker_cuts_a_text_that_is_too_long_to_be_kept(context):
     result = run(isolated_functions.talk, {"characters": MAX_KEPT_CHARACTERS + 7}, context)
@@ -387,6 +390,7 @@ def test_another_isolation_is_refused():
         tool(isolation="thread")(isolated_functions.plain)
 
 
+@pytest.mark.long
 def test_the_process_of_a_call_imports_what_it_needs_without_asyncio():
     code = (
         "import sys, oneclaw_core.process.isolated_call, oneclaw_core.tools.invoke, oneclaw_core.files.paths; "

@@ -472,6 +472,7 @@ def test_a_manifest_can_be_package_data():
     assert [tool.name for tool in manifest.tools] == ["read_file"]
 
 
+@pytest.mark.long
 def test_reading_manifests_imports_nothing_heavy(tmp_path):
     path = write(tmp_path, [META, SEARCH])
     program = (
@@ -692,6 +693,7 @@ def mutate(good, mutations):
     return made
 
 
+@pytest.mark.long
 @settings(max_examples=examples(80), deadline=None)
 @given(MUTATIONS)
 def test_the_published_schema_and_the_parser_agree_on_entries_of_a_group(mutations):

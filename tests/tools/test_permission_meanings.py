@@ -129,6 +129,7 @@ def test_no_manifest_says_what_a_permission_of_the_core_means(name):
     assert "OneClaw's own" in problem.message
 
 
+@pytest.mark.long
 def test_a_flood_of_bad_meanings_takes_little_time():
     started = time.process_time()
     manifest = manifest_with({f"tables.x{number}": "\x1b" for number in range(20_000)} | {"a" * 1_000_000: "x"})
@@ -284,6 +285,7 @@ NAMES = st.sampled_from(["tables.delete", "tables", *KNOWN_PERMISSIONS, *BAD_NAM
 MEANINGS = st.sampled_from([MEANING, "x" * 120, *BAD_MEANINGS]) | st.text(max_size=5)
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(NAMES, MEANINGS, max_size=2) | st.sampled_from([None, [], "x", 1]))
 def test_the_published_schema_and_the_parser_agree_on_permissions(permissions):
@@ -297,6 +299,7 @@ def test_the_published_schema_names_the_permissions_of_the_core():
     assert names["not"]["enum"] == list(KNOWN_PERMISSIONS)
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="ab9_.-A\né", max_size=8))
 def test_names_have_the_form_that_users_can_type(name):

@@ -111,6 +111,7 @@ def test_no_more_than_some_toolsets_are_kept(registry):
     assert len(registry._toolsets) <= 256
 
 
+@pytest.mark.long
 def test_asking_again_looks_at_no_tool(registry):
     looked_at = []
 

@@ -109,6 +109,7 @@ def test_a_query_without_words_is_refused(tmp_path):
     asyncio.run(run())
 
 
+@pytest.mark.long
 @settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(min_size=1, max_size=40), min_size=3, max_size=10), st.dates())
 def test_any_query_is_answered(tmp_path, queries, day):

@@ -62,6 +62,7 @@ def entries(text):
     return [json.loads(line) for line in text.split("\n")]
 
 
+@pytest.mark.long
 def test_a_conversation_is_written_down_as_data():
     messages = [
         user("Read both"),

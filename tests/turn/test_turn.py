@@ -256,6 +256,7 @@ def test_a_model_that_repeats_its_calls_explains_without_tools(stage, cycle):
     assert later.requests[0].messages[-2].content == "I cannot get any further."
 
 
+@pytest.mark.long
 def test_a_poll_may_be_called_more_than_twenty_times_while_it_changes(stage):
     numbers = iter(range(1000))
     stage.settings["turn_max_tool_rounds"] = 200

@@ -142,6 +142,7 @@ def test_groups_are_loaded_before_the_model_is_asked(stage):
     assert any(isinstance(event, GroupLoadedEvent) for event in events)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("from_the_start", [True, False])
 def test_a_turn_that_is_left_while_it_loads_leaves_no_open_call(stage, from_the_start):
     """Whoever stops listening at any event finds each call answered."""

@@ -331,6 +331,7 @@ def test_a_message_that_a_gate_refuses_ends_the_turn_and_is_not_lost(stage):
     assert steering == ["Wait", "late"]
 
 
+@pytest.mark.long
 def test_a_message_is_a_new_beginning_for_a_model_that_repeats_itself(stage):
     steering = []
     stage.settings["turn_max_tool_rounds"] = 100

@@ -55,6 +55,7 @@ def test_the_user_is_asked_by_a_rule(home: HomeUnderTest, answer: str) -> None:
     assert result.is_success == (answer == "once")
 
 
+@pytest.mark.long
 def test_always_is_an_answer_for_one_tool(home: HomeUnderTest) -> None:
     home.user.says("always", to="policy.read_file")
     home.user.says("no", to="policy.write_file")

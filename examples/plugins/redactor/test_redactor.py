@@ -102,6 +102,7 @@ def test_the_patterns_are_a_setting(oneclaw_factory: HomeFactory, observer: Obse
     assert home.call_tool("keys", kind="text").result == rf"\1 ***: {SECRET}. See also {SECRET}."
 
 
+@pytest.mark.long
 def test_a_result_is_withheld_if_a_pattern_is_faulty(oneclaw_factory: HomeFactory, observer: Observer) -> None:
     home = oneclaw_factory([acme_redactor, observer], environ={"ONECLAW_ACME_REDACTOR_PATTERNS": '["("]'})
     result = home.call_tool("keys", kind="text")

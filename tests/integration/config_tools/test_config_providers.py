@@ -119,6 +119,7 @@ def test_a_stored_key_is_never_shown(talk, home):
     assert "added by the user, no key" in results[1].result
 
 
+@pytest.mark.long
 def test_no_key_of_the_environment_is_sent_to_an_address_that_a_tool_chose(talk):
     talk.environ = {"MY_LAB_API_KEY": "sk-of-the-environment-0123456789"}
 
