@@ -97,7 +97,7 @@ def test_version(ok):
 def test_help_lists_every_command_with_a_line(ok, monkeypatch):
     monkeypatch.setenv(
         "ONECLAW_DISABLED_PLUGINS",
-        "checkpoints,database,devtools,google_workspace,javascript,mcp,memory,scheduled_tasks,setup,skills,telegram,terminal",
+        "agents,checkpoints,database,devtools,google_workspace,javascript,mcp,memory,scheduled_tasks,setup,skills,telegram,terminal",
     )
     text = ok("--help")
     for name, command in BUILTIN_COMMANDS.items():
@@ -115,7 +115,7 @@ def test_every_command_explains_itself(ok, name):
 def test_a_plugin_adds_a_command(ok, install_greeting, monkeypatch):
     monkeypatch.setenv(
         "ONECLAW_DISABLED_PLUGINS",
-        "database,devtools,google_workspace,javascript,mcp,memory,scheduled_tasks,setup,skills,telegram,terminal",
+        "agents,checkpoints,database,devtools,google_workspace,javascript,mcp,memory,scheduled_tasks,setup,skills,telegram,terminal",
     )
     install_greeting()
     assert "Commands of plugins:\n  greet  Say hello." in ok("--help")

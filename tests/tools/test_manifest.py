@@ -582,7 +582,7 @@ def test_an_isolated_tool_is_imported_in_the_worker_only(module, context):
 
 
 @pytest.mark.one_python
-@pytest.mark.parametrize("isolation", [..., "process"])
+@pytest.mark.parametrize("isolation", [..., pytest.param("process", marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("function", "message"),
     [
