@@ -78,6 +78,7 @@ def background(oneclaw):
     return oneclaw.run(oneclaw.app.background.all_work())
 
 
+@pytest.mark.long
 def test_a_sub_agent_gives_data_by_a_schema(oneclaw, script):
     schema = {"type": "object", "properties": {"pages": {"type": "integer"}}, "required": ["pages"]}
     script.of_task = {
@@ -153,6 +154,7 @@ def test_a_sub_agent_outlives_the_turn_and_is_stopped(oneclaw, script, asleep):
     assert "Without an answer: it was stopped." in results(record, "wait_for_agents")[0].result
 
 
+@pytest.mark.long
 def test_another_process_lists_and_stops_it_and_the_conversation_is_told(oneclaw, script, asleep):
     app = oneclaw.app
     other = Background(app.store, app.home.locks)
@@ -167,6 +169,7 @@ def test_another_process_lists_and_stops_it_and_the_conversation_is_told(oneclaw
     assert sent == [f"And now?{told}", "Once more?"]
 
 
+@pytest.mark.long
 def test_what_the_end_of_the_program_cuts_off_is_reported(oneclaw, script, asleep):
     oneclaw.reopen()  # as after kill -9, the record says that it runs, and no process holds its lock
     assert [each.state for each in background(oneclaw)] == ["interrupted"]
@@ -193,6 +196,7 @@ def test_budgets_of_requests_tokens_and_seconds_hold(oneclaw, script):
     assert "it was stopped after 1 s" in text
 
 
+@pytest.mark.long
 def test_what_they_use_counts_for_the_turn(oneclaw, script):
     oneclaw.run(oneclaw.app.configuration.settings.set("turn_max_tokens", "3000"))
     script.of_task = {"a": [says("a")], "b": [says("b")]}
@@ -245,6 +249,7 @@ def test_questions_go_to_the_person_of_the_conversation_and_name_the_sub_agent(o
     assert {request.session_id, question.session_id} == {session.id}
 
 
+@pytest.mark.long
 def test_marks_follow_into_and_out_of_sub_agents(oneclaw, script):
     oneclaw.app.catalog.registry.register(read_mail)
     script.of_task = {"mail": [calls(("read_mail", {})), says("It says hello.")], "other": [says("ok")]}

@@ -320,6 +320,7 @@ json_values = st.recursive(
 keys = st.sampled_from(["type", "index", "content_block", "delta", "message", "usage", "text", "partial_json", "input"])
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(st.integers(0, len(STREAM) - 1), keys, json_values), min_size=1, max_size=4))
 @settings(max_examples=examples(60), deadline=None)
 def test_garbled_events_never_break_anything_but_the_answer(changes):

@@ -85,6 +85,7 @@ def test_a_redo_that_was_killed_is_finished_by_the_next_start(home, project, cha
     assert tree(project) == changed[0]
 
 
+@pytest.mark.long
 def test_an_undo_that_was_killed_before_the_history_ended_never_was(home, project, changed, undoing, monkeypatch):
     async def killed(*_):
         raise Killed

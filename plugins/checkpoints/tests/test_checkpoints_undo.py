@@ -119,6 +119,7 @@ def test_several_messages_are_taken_back_to_what_was_before_the_first(home, proj
         undoing.plan(count=2)
 
 
+@pytest.mark.long
 def test_what_the_user_changed_since_is_a_conflict_and_is_left(home, project, undoing):
     (project / "mine.txt").write_text("before\n")
     (project / "other.txt").write_text("before\n")
@@ -134,6 +135,7 @@ def test_what_the_user_changed_since_is_a_conflict_and_is_left(home, project, un
     assert (project / "other.txt").read_text() == "before\n"
 
 
+@pytest.mark.long
 def test_a_conflict_is_overwritten_on_request_and_the_user_s_change_can_be_restored(home, project, undoing):
     (project / "mine.txt").write_text("before\n")
     home.model.calls("write_file", path="mine.txt", content="tool\n").says("written")

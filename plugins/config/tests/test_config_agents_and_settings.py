@@ -39,6 +39,7 @@ def test_errors_of_the_agent_tools(talk, name, arguments, error_type):
     assert "- Poet (id" in listed.result
 
 
+@pytest.mark.long
 @pytest.mark.lowest_versions
 def test_a_setting_is_read_and_changed(talk):
     unknown, before, changed, after = talk(
@@ -206,6 +207,7 @@ def test_a_group_that_is_taken_for_a_tool_is_refused_with_what_to_give_instead(t
     assert refused.error_message == "The name 'config' is that of a tool group, not of a tool: give the type group"
 
 
+@pytest.mark.long
 def test_the_group_is_declared_without_importing_its_functions():
     import subprocess
     import sys

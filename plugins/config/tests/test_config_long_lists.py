@@ -57,6 +57,7 @@ def test_models(under_test):
     assert len(parts) == 3
 
 
+@pytest.mark.long
 def test_agents(under_test):
     async def add():
         for number in range(100):

@@ -72,6 +72,7 @@ def test_a_home_moves_to_postgresql_and_back(home, server_url, tmp_path, monkeyp
     assert printed(capsys, "sessions", "export", "clock") == before
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs the plugin postgres
 def test_migrate_makes_a_database(home, server_url, capsys):
     assert "has schema" in printed(capsys, "db", "migrate", server_url)

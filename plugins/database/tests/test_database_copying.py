@@ -212,6 +212,7 @@ copying.copy(*(backend_of(each, {}) for each in sys.argv[1:3]), progress)
 """
 
 
+@pytest.mark.long
 def test_an_interrupted_copy_leaves_nothing_and_can_be_begun_again(
     tmp_path: Path, source: Backend, target: Backend
 ) -> None:

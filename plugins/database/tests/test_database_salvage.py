@@ -160,6 +160,7 @@ def test_what_stands_before_the_end_of_a_truncated_file_is_saved(healthy: Path, 
     assert asyncio.run(history())
 
 
+@pytest.mark.long
 def test_sessions_that_are_lost_are_made_for_their_messages(healthy: Path, damaged: Path) -> None:
     with closing(sqlite3.connect(damaged)) as connection:
         [[root]] = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'sessions'").fetchall()

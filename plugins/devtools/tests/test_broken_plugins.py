@@ -25,6 +25,7 @@ def check(name, folder, patience):
     return check_plugin(str(make_wheel(name, folder)), options)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", some(KINDS, 30))
 def test_a_broken_plugin_is_told_apart(name, tmp_path):
     report = check(name, tmp_path, LIMITS.get(name, PATIENT))

@@ -37,6 +37,7 @@ def program(*arguments):
     return PseudoTerminal("plugins", *arguments, environ=os.environ)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="this Python may forbid installing")
 def test_somebody_at_a_terminal_is_shown_the_plan_and_asked(calls):
     with program("install", "acme-tools") as terminal:

@@ -72,6 +72,7 @@ def test_a_wheel_of_the_core_is_refused(tmp_path):
         parse_requirement(str(write_wheel(tmp_path, "oneclaw-core")))
 
 
+@pytest.mark.long
 @given(st.text(max_size=30))
 def test_nothing_that_is_taken_can_be_an_option(text):
     try:

@@ -89,6 +89,7 @@ def test_a_dependency_without_a_wheel_is_named(installation, source, wheels, ran
 PLACES = ["{index}/acme-tools/acme_tools-1.0.tar.gz", "{wheels}/acme_tools-1.0.tar.gz", "{source}"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", some(PLACES, 3))
 def test_a_dependency_that_names_its_source_is_not_built(installation, source, wheels, index, ran, place):
     where = place.format(index=index, wheels=wheels.as_uri(), source=source.as_uri())
@@ -135,6 +136,7 @@ def test_what_a_wheel_brings_beside_its_package_is_shown(installation, wheels):
         assert line in done.stderr
 
 
+@pytest.mark.long
 def test_data_files_of_a_wheel_hide_nothing(installation, wheels):
     library = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
     site = installation.site()

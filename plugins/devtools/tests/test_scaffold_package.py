@@ -95,6 +95,7 @@ def test_its_tests_pass(run):
     assert re.search(r"\b17 passed", done.stdout)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", some([LONGEST, "x2"], 2), indirect=True)
 def test_its_skill_and_its_plugin_are_fit(run, name):
     assert "ok" in run("oneclaw_core", "plugins", "list").stdout
@@ -104,6 +105,7 @@ def test_its_skill_and_its_plugin_are_fit(run, name):
     assert done.stdout.rstrip().endswith(": ok")
 
 
+@pytest.mark.long
 def test_it_is_formatted_and_has_style(run):
     for command in (["check", "--no-cache", "."], ["format", "--no-cache", "--check", "--diff", "."]):
         done = run("ruff", *command)

@@ -51,6 +51,7 @@ def test_line_endings_of_windows_stay():
     assert apply_edits("a\r\nb\r\n", [Edit("a\nb", "x\ny\nz")]) == ("x\r\ny\r\nz\r\n", 1)
 
 
+@pytest.mark.long
 @given(st.text(), st.text(min_size=1), st.text(), st.text())
 def test_a_unique_text_is_replaced_and_nothing_else(before, old, new, after):
     text = before + old + after

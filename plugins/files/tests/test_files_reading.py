@@ -43,6 +43,7 @@ def test_listing_a_file_or_nothing_is_an_error(call_tool, tree):
     assert_tool_error(call_tool("list_directory", path="/etc"), "permission_denied")
 
 
+@pytest.mark.long
 def test_files_are_found_by_name_without_ignored_ones(call_tool, tree):
     assert assert_tool_succeeded(call_tool("find_files", glob="*.py")).splitlines() == [
         f"{tree}: 2 files",
@@ -65,6 +66,7 @@ def test_a_glob_that_stands_for_too_many_patterns_is_refused(call_tool, tree):
     assert "glob cannot be used" in error
 
 
+@pytest.mark.long
 def test_links_that_lead_out_are_not_followed(call_tool, tree, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (elsewhere / "secret.py").write_text("total = 'secret'\n")

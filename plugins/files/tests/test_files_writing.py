@@ -205,6 +205,7 @@ def test_a_file_that_the_user_changed_since_it_was_read_is_not_edited(tmp_path):
         assert apply_patch(patch, context=context).is_success
 
 
+@pytest.mark.long
 def test_programs_learn_what_has_changed(trusted, project):
     edited = trusted.call_tool("edit_file", path="app.py", edits=[{"old_text": "x = 1", "new_text": "x = 2"}])
     app = str(project / "app.py")

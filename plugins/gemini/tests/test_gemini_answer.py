@@ -67,6 +67,7 @@ def echoed(response):
 # Text and thoughts
 
 
+@pytest.mark.long
 def test_text_is_shown_as_it_comes_and_needs_no_echo():
     answer, events = answer_to(chunk(text("The capital")), chunk(text(" is Paris.")), chunk(text(""), reason="STOP"))
     assert events == [TextDelta("The capital"), TextDelta(" is Paris.")]

@@ -30,6 +30,7 @@ def test_without_a_sign_in_every_tool_says_at_once_what_to_run(google, empty_hom
     assert google.requests == []
 
 
+@pytest.mark.long
 def test_a_tool_that_needs_more_names_the_command_that_adds_it(google, empty_home, tmp_path):
     sign_in(google, empty_home, services=("tasks",), is_read_only=True)
     desk = Desk(empty_home, tmp_path)
@@ -43,6 +44,7 @@ def test_a_tool_that_needs_more_names_the_command_that_adds_it(google, empty_hom
     assert desk.asked == []
 
 
+@pytest.mark.long
 def test_the_first_call_gets_a_token_and_the_next_one_uses_it(google, desk):
     desk("tasks_list")
     desk("tasks_list")
@@ -78,6 +80,7 @@ def test_a_token_that_is_about_to_end_is_replaced_before_it_is_used(google, home
     assert google.called("tasks.") == ["tasks.tasks.list"] * 2
 
 
+@pytest.mark.long
 def test_a_token_that_google_refuses_is_replaced_once_also_for_writes(google, desk):
     desk("tasks_list")
     google.oauth.tokens.clear()  # valid as far as anybody here knows
@@ -109,6 +112,7 @@ def test_a_revoked_consent_is_told_plainly(google, desk):
     )
 
 
+@pytest.mark.long
 def test_a_rotated_refresh_token_is_kept(google, home, desk):
     google.oauth.rotates = True
     desk("tasks_list")
@@ -136,6 +140,7 @@ def test_a_sign_in_service_that_fails_is_not_the_users_fault(google, desk):
     assert "login" not in message
 
 
+@pytest.mark.long
 def test_no_secret_gets_into_results_errors_or_logs(google, home, desk):
     desk("tasks_list")
     google.fail("tasks.tasks.list", 400, "invalid")
@@ -275,6 +280,7 @@ def test_no_token_is_got_while_the_sign_in_is_being_changed(google, home, desk, 
     desk("tasks_list")
 
 
+@pytest.mark.long
 def test_an_account_for_reading_changes_nothing_where_scopes_know_no_difference(google, empty_home, tmp_path):
     sign_in(google, empty_home, services=("gmail_settings",), is_read_only=True)
     desk = Desk(empty_home, tmp_path)

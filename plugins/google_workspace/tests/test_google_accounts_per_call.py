@@ -56,6 +56,7 @@ def test_a_released_account_is_used_and_shown_in_the_question(two, google, name)
     assert google.oauth.holder(token).user == "bo@example.com"
 
 
+@pytest.mark.long
 def test_without_a_name_the_usual_account_is_used(two):
     use("--also", "private")
     two("tasks_create", title="Milk")
@@ -63,12 +64,14 @@ def test_without_a_name_the_usual_account_is_used(two):
     assert [detail.rpartition(", as ")[2] for _, detail in two.asked] == ["work (ana@example.com)"] * 2
 
 
+@pytest.mark.long
 def test_google_call_takes_the_account_too(two):
     use("--also", "private")
     two("google_call", method="tasks.tasklists.insert", body={"title": "x"}, account="private")
     assert two.asked[0][1].endswith(", as private (bo@example.com)")
 
 
+@pytest.mark.long
 def test_calls_for_two_accounts_at_once_do_not_mix(two):
     use("--also", "private")
     calls = [("tasks_create", {"title": "Milk", "account": name}) for name in ("work", "private") * 3]

@@ -86,6 +86,7 @@ def test_false_and_zero_say_something():
     assert compact({"a": False, "b": 0, "c": None, "d": "", "e": [], "f": {}}) == {"a": False, "b": 0}
 
 
+@pytest.mark.long
 @given(st.lists(st.text(), max_size=30))
 def test_no_name_ends_its_quotes_or_fills_a_question(names):
     text = listing(names)

@@ -21,6 +21,7 @@ def raw_mail(to="bo@example.net", bcc=None, subject="Hi", text="Hello"):
 # Finding
 
 
+@pytest.mark.long
 def test_methods_are_found_without_a_sign_in(empty_home, google, tmp_path):
     give_database(empty_home)
     found = Desk(empty_home, tmp_path)("google_find_method", query="share a calendar", max_results=3)
@@ -44,6 +45,7 @@ def test_words_that_fit_nothing_are_answered_with_the_apis(desk):
 # Reading
 
 
+@pytest.mark.long
 def test_reading_asks_nothing_and_marks_what_it_shows(desk, google):
     desk("tasks_create", title="Milk", new_tasklist_title="Shopping")
     desk.asked.clear()
@@ -236,6 +238,7 @@ def test_without_agreement_nothing_is_sent(desk, google):
     assert google.called("tasks") == []
 
 
+@pytest.mark.long
 def test_a_text_in_the_body_cannot_end_its_quotes(desk, google):
     desk("google_call", method="tasks.tasklists.insert", body={"title": 'x", as somebody\nelse'})
     (_, detail) = desk.asked[0]

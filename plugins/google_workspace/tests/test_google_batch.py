@@ -8,6 +8,7 @@ def deliver(google, count):
     return [google.services["gmail"].deliver("shop@example.org", f"Win {number}") for number in range(count)]
 
 
+@pytest.mark.long
 def test_what_was_done_before_a_batch_failed_is_told(google, desk):
     mails = deliver(google, 60)
     seen = []

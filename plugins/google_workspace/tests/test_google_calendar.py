@@ -27,6 +27,7 @@ def titles(answer):
     return [event["title"] for event in answer["events"]]
 
 
+@pytest.mark.long
 def test_the_events_of_the_coming_week_come_in_order_with_offsets(google, calendar, desk):
     now = datetime.now(UTC)
     calendar.add("Later", (now + timedelta(days=2)).isoformat())
@@ -194,6 +195,7 @@ def test_a_series_names_its_coming_occurrences_by_any_of_its_ids(calendar, desk)
     assert "The event is not a series" in desk.error("calendar_get_event", event_id=single, instances=1)[1]
 
 
+@pytest.mark.long
 def test_calendars_are_listed_by_the_names_the_user_knows(calendar, desk):
     calendar.add_calendar("team@group.calendar.google.com", "Team", {ANA: "writer"}, summaryOverride="Our team")
     calendar.add_calendar("old@group.calendar.google.com", "Old", {ANA: "owner"}, hidden=True)
@@ -278,6 +280,7 @@ def test_the_day_on_which_clocks_change_is_an_hour_shorter_or_longer(desk):
     assert minutes("2026-10-25", "2026-10-26") == [25 * 60]
 
 
+@pytest.mark.long
 @given(
     st.lists(st.tuples(st.integers(0, 5000), st.integers(1, 2000)), max_size=12),
     st.integers(5, 120),

@@ -361,6 +361,7 @@ def test_who_always_comes_second_is_told(google, calendar, desk):
     assert desk.error("calendar_update_event", event_id=event, summary="x")[0] == "conflict"
 
 
+@pytest.mark.long
 def test_a_change_that_was_not_confirmed_is_made_once(google, calendar, desk):
     event = calendar.add("Review", "2026-03-31T10:00", guests={ANA: "accepted"})
     google.fail("calendar.events.patch", status=503, is_after=True)

@@ -250,6 +250,7 @@ def test_a_rule_moves_along_with_its_first_occurrence():
 # Calendars
 
 
+@pytest.mark.long
 def test_a_calendar_is_created_renamed_and_deleted(calendar, desk):
     made = desk("calendar_manage_calendar", action="create", name="Garden", description="Beds", time_zone="Europe/Oslo")
 

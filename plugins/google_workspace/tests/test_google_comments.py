@@ -129,6 +129,7 @@ def test_a_comment_is_resolved_once_and_opened_again(commented, desk):
     ]
 
 
+@pytest.mark.long
 def test_own_comments_and_replies_are_changed_and_deleted(drive, commented, desk):
     tool, file, named, bo, ana = commented
     reply = drive.answer(bo, "Hm", author="ana@example.com")

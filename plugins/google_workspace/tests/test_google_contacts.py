@@ -72,6 +72,7 @@ def test_other_contacts_and_the_directory_need_more_than_the_usual_consent(googl
     assert "next_page_token" not in second
 
 
+@pytest.mark.long
 def test_all_contacts_are_listed_page_by_page_with_their_labels(people, desk):
     roof = people.add_group("Roof")
     for name in ("Cy Cole", "Ana Alm", "Bo Berg"):
@@ -336,6 +337,7 @@ def test_an_update_without_a_change_is_refused(people, desk):
     assert desk.error("contacts_update", resource_name=bo, emails=[])[0] == "validation_error"
 
 
+@pytest.mark.long
 def test_parallel_changes_go_one_after_the_other(google, people, desk):
     results = desk.results([("contacts_create", {"given_name": f"Person {number}"}) for number in range(6)])
 

@@ -51,6 +51,7 @@ def test_a_tab_is_added_with_its_text_and_written_into(docs, document, desk, man
     ]
 
 
+@pytest.mark.long
 def test_every_writing_tool_writes_into_the_given_tab(docs, document, desk, manage):
     tab = manage("add", title="Costs", text="Milk and tea")["tab_id"]
 

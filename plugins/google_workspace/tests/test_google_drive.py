@@ -83,6 +83,7 @@ def test_a_shared_drive_is_found_and_listed_from_its_top(drive, desk):
     assert names(desk("drive_list_files", folder_id=plans)) == ["deep.txt"]
 
 
+@pytest.mark.long
 def test_kinds_are_told_apart(drive, desk):
     drive.add_google_file("Letter", "document")
     drive.add_google_file("Budget", "spreadsheet")
@@ -100,6 +101,7 @@ def test_kinds_are_told_apart(drive, desk):
     assert (kind_of("application/x-unheard-of"), kind_of("audio/ogg")) == ("file", "audio")
 
 
+@pytest.mark.long
 def test_a_long_list_has_pages_and_says_when_something_is_missing(drive, desk):
     for number in range(5):
         drive.add(f"file {number}")

@@ -204,6 +204,7 @@ def test_inherited_access_names_the_folder_that_it_comes_from(drive, desk):
     assert desk.asked == []
 
 
+@pytest.mark.long
 def test_changes_of_one_file_come_one_after_the_other(google, drive, desk):
     file = drive.add("Budget")
     people = [f"p{number}@example.com" for number in range(5)]
@@ -286,6 +287,7 @@ def test_only_people_have_an_end_of_access(drive, desk):
 # Managing
 
 
+@pytest.mark.long
 def test_a_file_is_renamed_starred_and_described(drive, desk, question):
     file = drive.add("old.txt")
 

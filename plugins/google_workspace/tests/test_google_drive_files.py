@@ -121,6 +121,7 @@ def test_an_upload_whose_last_answer_is_lost_is_found_by_its_id(google, drive, d
     assert content(drive, answer["id"]) == b"once"
 
 
+@pytest.mark.long
 def test_an_upload_that_did_not_arrive_says_so(google, drive, desk):
     google.fail("upload", status=503, times=99)
 
@@ -191,6 +192,7 @@ def test_two_hundred_megabytes_go_up_and_come_down_with_flat_memory(drive, desk,
 # Folders
 
 
+@pytest.mark.long
 def test_a_folder_is_made_once_however_often_it_is_sent(google, drive, desk, question):
     outer = drive.add_folder("Outer")
     google.fail("drive.files.create", status=500, is_after=True)
@@ -325,6 +327,7 @@ def test_a_format_that_google_does_not_offer_is_answered_with_those_it_does(driv
     assert "cannot become html" in desk.error("drive_download_file", file_id=file, export_format="html")[1]
 
 
+@pytest.mark.long
 def test_a_big_export_is_prepared_and_fetched(google, drive, desk, monkeypatch):
     monkeypatch.setattr(transfers, "_FIRST_PAUSE_SECONDS", 0.01)
     big = b"x" * (11 * MEGABYTE)
@@ -368,6 +371,7 @@ def test_what_its_owner_keeps_to_himself_is_not_fetched(google, drive, desk):
     assert len(google.called("drive.files.get")) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", some(["../out.txt", "/etc/out.txt", "a\x00b"], 2))
 def test_nothing_is_written_outside_the_workspace(drive, desk, path):
     file = drive.add("../../evil.txt", b"x")

@@ -49,6 +49,7 @@ def test_a_folder_that_was_not_made_after_all_is_told_so(google, desk):
     )
 
 
+@pytest.mark.long
 def test_an_event_is_looked_for_when_all_tries_failed(google, desk):
     google.fail("calendar.events.insert", 503, is_after=True)
     google.fail("calendar.events.insert", 503, times=9)
@@ -68,6 +69,7 @@ def test_an_event_that_was_not_created_is_told_so(google, desk):
     )
 
 
+@pytest.mark.long
 def test_an_event_of_which_no_one_knows_is_told_as_such(google, desk):
     google.fail("calendar.events.insert", 503, times=9)
     google.fail("calendar.events.get", 403, "forbidden")

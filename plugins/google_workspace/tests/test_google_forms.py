@@ -674,6 +674,7 @@ def test_a_right_answer_must_be_one_of_the_choices(desk):
 LINES = st.text(min_size=1, max_size=20).filter(str.strip)
 
 
+@pytest.mark.long
 @given(LINES, st.lists(LINES, min_size=1, max_size=6, unique_by=lambda text: " ".join(text.split())))
 def test_what_is_asked_is_what_is_shown(title, options):
     for kind in ("multiple_choice", "checkboxes", "dropdown"):

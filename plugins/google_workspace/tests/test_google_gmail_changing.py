@@ -17,6 +17,7 @@ def gmail(google):
     return google.services["gmail"]
 
 
+@pytest.mark.long
 def test_sixty_mails_go_to_trash_in_one_call_with_one_question(google, gmail, desk):
     for number in range(60):
         gmail.deliver(f"spam{number}@example.org", f"Win {number}", labels=("SPAM", "UNREAD"), days_ago=number)
@@ -57,6 +58,7 @@ def test_mails_that_could_not_go_to_trash_are_named_and_only_they_are_tried_agai
     assert {each for each in mails if "TRASH" in gmail.labels_of(each)} == set(answer["trashed"])
 
 
+@pytest.mark.long
 def test_threads_go_to_trash_whole_and_come_back(gmail, desk):
     first = gmail.deliver(BO, "Roof", message_id="<one@example.net>")
     second = gmail.deliver(BO, "Re: Roof", references="<one@example.net>")
@@ -83,6 +85,7 @@ def test_nothing_of_what_is_to_go_is_there(google, desk):
     assert desk.asked == []
 
 
+@pytest.mark.long
 def test_labels_go_on_a_thousand_mails_in_one_call(google, gmail, desk):
     shop = gmail.add_label("Shop/Receipts")
     mails = [gmail.deliver("", "", raw=b"Subject: x\r\n\r\n", labels=("INBOX",)) for _ in range(1_000)]
@@ -122,6 +125,7 @@ def test_missing_labels_are_made_only_if_that_is_wanted(gmail, desk):
     )
 
 
+@pytest.mark.long
 def test_a_label_that_was_made_although_the_answer_got_lost_is_used(google, gmail, desk):
     mail = gmail.deliver(BO, "Bill")
     google.fail("gmail.users.labels.create", status=503, is_after=True)
@@ -132,6 +136,7 @@ def test_a_label_that_was_made_although_the_answer_got_lost_is_used(google, gmai
     assert answer["labels"][0]["id"] in gmail.labels_of(mail)
 
 
+@pytest.mark.long
 def test_labels_come_off_and_threads_that_are_not_there_are_named(gmail, desk):
     shop = gmail.add_label("Shop")
     first = gmail.deliver(BO, "Roof", labels=("INBOX", "UNREAD", shop), message_id="<one@example.net>")
@@ -176,6 +181,7 @@ def test_archived_mail_is_out_of_the_inbox_and_still_found(gmail, desk):
     ]
 
 
+@pytest.mark.long
 def test_a_change_that_was_not_confirmed_is_repeated(google, gmail, desk):
     mail = gmail.deliver(BO, "Roof")
     google.fail(BATCH_MODIFY, status=0, is_after=True)

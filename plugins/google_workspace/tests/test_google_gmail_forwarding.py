@@ -33,6 +33,7 @@ def html_of(mail):
     return None if part is None else part.get_content().replace("\r\n", "\n").strip()
 
 
+@pytest.mark.long
 def test_a_mail_is_forwarded_with_its_files(google, gmail, desk):
     plan = b"%PDF" * 50_000
     mail = gmail.deliver(
@@ -117,6 +118,7 @@ def test_files_are_left_out_and_others_added_on_request(gmail, desk):
     assert desk.asked[0][0] == "google.gmail.write"
 
 
+@pytest.mark.long
 def test_a_mail_within_a_forwarded_one_comes_along_once(gmail, desk):
     inner = EmailMessage(policy=SMTP)
     inner["From"], inner["Subject"] = "cy@example.net", "Inner"
@@ -173,6 +175,7 @@ def test_an_answer_quotes_the_original_and_is_signed(gmail, desk):
     )
 
 
+@pytest.mark.long
 def test_an_answer_in_html_quotes_html(gmail, desk):
     gmail.send_as["ana@example.com"]["signature"] = "<b>Ana</b>"
     mail = gmail.deliver(BO, "Roof", "It leaks.", html="<p>It <i>leaks</i>.</p>")

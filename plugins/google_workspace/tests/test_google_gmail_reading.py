@@ -129,6 +129,7 @@ def test_a_day_in_a_search_is_one_of_the_user_not_of_california(google, gmail, d
     assert query == f'after:{midnight:.0f} "before:2026/01/01" OR subject:after'
 
 
+@pytest.mark.long
 def test_a_long_list_has_pages_and_comes_in_batches(google, gmail, desk):
     for number in range(60):
         gmail.deliver(BO, f"Mail {number}", days_ago=number)
@@ -384,6 +385,7 @@ def test_what_cannot_be_read_is_refused_with_what_to_do(google, desk, arguments,
     assert google.requests == []
 
 
+@pytest.mark.long
 def test_reading_works_with_a_sign_in_for_reading_only_and_writing_does_not(google, empty_home, tmp_path):
     sign_in(google, empty_home, services=("gmail",), is_read_only=True)
     desk = Desk(empty_home, tmp_path)

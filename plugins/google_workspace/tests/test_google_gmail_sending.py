@@ -180,6 +180,7 @@ def test_an_original_without_or_with_a_hostile_id_is_answered_all_the_same(gmail
     assert gmail.sent[0].recipients == ["bo@example.net"]
 
 
+@pytest.mark.long
 def test_a_large_attachment_goes_in_pieces_that_are_taken_up(google, gmail, desk):
     content = bytes(range(256)) * 1024 * 18  # 4.7 MB, 6.5 MB in the mail
     (desk.start_directory / "film.bin").write_bytes(content)
@@ -530,6 +531,7 @@ def test_a_draft_is_written_and_sends_nothing(google, gmail, desk):
     ]
 
 
+@pytest.mark.long
 def test_a_draft_of_an_answer_is_in_the_thread_is_rewritten_there_and_sent_there(gmail, desk):
     original = gmail.deliver(BO, "Roof", "It leaks.", message_id="<one@example.net>")
 
@@ -567,6 +569,7 @@ def test_whoever_overwrites_a_draft_is_told_of_the_attachments_that_go(gmail, de
     assert files(parsed(gmail.mails[gmail.drafts[draft["draft_id"]]].raw)) == {}
 
 
+@pytest.mark.long
 def test_a_large_draft_goes_in_pieces(google, gmail, desk, monkeypatch):
     monkeypatch.setattr(sending, "LARGEST_IN_JSON_BYTES", 400_000)
     (desk.start_directory / "film.bin").write_bytes(bytes(390_000))

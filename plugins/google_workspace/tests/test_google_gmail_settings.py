@@ -549,6 +549,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(google, desk, tool, arguments
     assert all(re.search(r"\.(list|getVacation)$", each) for each in google.called("gmail."))
 
 
+@pytest.mark.long
 def test_the_settings_need_no_right_to_read_mail(google, empty_home, tmp_path):
     account = sign_in(google, empty_home, services=("gmail_settings",))
     desk = Desk(empty_home, tmp_path)

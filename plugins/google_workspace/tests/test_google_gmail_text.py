@@ -87,11 +87,13 @@ def test_hostile_html_neither_hangs_nor_hides_what_it_says(html):
     assert "word" in html_to_text(html)
 
 
+@pytest.mark.long
 @given(st.text(max_size=300))
 def test_no_html_breaks_it(html):
     html_to_text(html.encode("utf-8", "replace").decode())
 
 
+@pytest.mark.long
 @given(TEXTS, TEXTS, st.lists(st.tuples(TEXTS, st.binary(max_size=50)), max_size=3))
 def test_what_is_written_is_read_again(subject, body, files):
     subject = " ".join("".join(c for c in subject if c.isprintable()).split())
@@ -170,6 +172,7 @@ def test_whatever_is_taken_for_an_address_is_one(text):
     assert not set(address.name) & set('\r\n<>"')
 
 
+@pytest.mark.long
 @given(st.text(max_size=200))
 def test_whatever_a_header_holds_gives_addresses_that_can_be_written_to(value):
     for address in addresses_in(value):
@@ -192,6 +195,7 @@ def test_no_original_can_put_anything_else_into_references(message_id, reference
     }
 
 
+@pytest.mark.long
 def test_lines_of_a_header_are_short_enough():
     ids = tuple(f"<{'x' * 200}{number}@example.net>" for number in range(30))
     mail = OutgoingMail(

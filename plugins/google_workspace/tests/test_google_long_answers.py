@@ -62,6 +62,7 @@ def by_offset(answer):
 LENGTHS = [{}, {"max_chars": 500_000}, {"max_chars": 7_001}, {"include_comments": True}]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arguments", some(LENGTHS, 2))
 def test_a_document(google, reader, arguments):
     docs = google.services["docs"]
@@ -79,6 +80,7 @@ def test_a_document(google, reader, arguments):
     assert all(each["total_chars"] == len(LONG) for each in answers)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("most", [1_000, 1_700])
 def test_a_user_who_has_models_shown_little(google, reader, most):
     text = LONG[:2_000]
@@ -93,6 +95,7 @@ def test_a_user_who_has_models_shown_little(google, reader, most):
     assert "".join(inner(each["text"]) for each in parts) == text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_google_file", [False, True])
 def test_a_file(google, reader, is_google_file):
     drive = google.services["drive"]
@@ -121,6 +124,7 @@ def test_what_is_too_far_from_the_beginning_of_a_file_is_left_to_saving_it(googl
     assert message == f"offset must be below {len(LONG):,}, the number of characters of the text."
 
 
+@pytest.mark.long
 def test_a_mail(google, reader):
     mail = google.services["gmail"].deliver("Bo <bo@example.com>", "Long", LONG)
 
@@ -135,6 +139,7 @@ def test_a_mail(google, reader):
     assert len(answers) > 2
 
 
+@pytest.mark.long
 def test_the_mails_of_a_thread_share_what_is_shown(google, reader):
     """A short mail is whole; of each long one there is a part, and where it goes on."""
     gmail = google.services["gmail"]

@@ -209,6 +209,7 @@ PASSING = {
 }
 
 
+@pytest.mark.long
 @named([*READING, *WRITING], 4)
 def test_a_refusal_that_passes_is_not_noticed(google, attempts, case):
     found = attempts(case, PASSING)
@@ -252,6 +253,7 @@ UNCLEAR = {
 BROKEN_OFF = {"breaks off": {"cut_at": 3}}
 
 
+@pytest.mark.long
 @named(READING, 5)
 def test_reading_is_tried_again(attempts, case):
     faults = UNCLEAR | BROKEN_OFF

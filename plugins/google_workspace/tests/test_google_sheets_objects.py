@@ -225,6 +225,7 @@ def test_a_chart_keeps_what_is_not_changed(sales, desk, change):
     assert desk.asked[2][1] == f'change the chart "Sold" to one as area in the spreadsheet "Budget"{AS_ANA}'
 
 
+@pytest.mark.long
 def test_the_axis_of_a_chart_turns_with_its_type(sales, change):
     chart_id = change("add_chart", range="Sales!A1:C4")["chart_id"]
 

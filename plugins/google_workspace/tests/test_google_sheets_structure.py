@@ -420,6 +420,7 @@ def test_whole_rows_and_columns_are_formatted_with_open_ends():
     }
 
 
+@pytest.mark.long
 def test_a_spreadsheet_is_made_filled_formatted_and_read(desk):
     made = desk("sheets_create", title="Trip", tabs=["Costs"], values=[["What", "Price"]], freeze_header=True)
     book = made["spreadsheet_id"]

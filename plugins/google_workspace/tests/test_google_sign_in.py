@@ -73,6 +73,7 @@ def run(google, empty_home, monkeypatch, tmp_path):
     return run
 
 
+@pytest.mark.long
 def test_signing_in_with_a_browser(google, empty_home, run, client_file):
     status, out, _ = run("login", "--client", str(client_file), "--services", "tasks,gmail")
 
@@ -216,6 +217,7 @@ def test_more_is_added_to_what_an_account_has(google, empty_home, run, client_fi
     assert AccountBook(empty_home).get("default").services == ("tasks", "contacts")
 
 
+@pytest.mark.long
 def test_read_only_narrows_an_account_that_is_signed_in(google, empty_home, run, client_file, tmp_path):
     run("login", "--client", str(client_file), "--services", "tasks,contacts")
 

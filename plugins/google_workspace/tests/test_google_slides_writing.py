@@ -93,6 +93,7 @@ def test_a_creation_whose_outcome_no_one_knows_is_not_repeated(google, slides, d
     assert (error_type, len(slides.presentations), "drive_search_files" in message) == ("unknown_outcome", 1, True)
 
 
+@pytest.mark.long
 def test_a_slide_is_added_where_it_is_wanted(slides, desk):
     deck = slides.add("Deck", {"title": "A"}, {"title": "B"})
 

@@ -89,6 +89,7 @@ def test_the_lists_themselves_can_be_listed(tasks, desk):
     assert answer["tasklists"] == [{"id": DEFAULT_LIST, "title": "My Tasks"}, {"id": home, "title": "Home"}]
 
 
+@pytest.mark.long
 def test_a_created_task_is_there_and_the_user_was_asked_once(tasks, desk):
     made = desk("tasks_create", title="Call Bo", due="2026-04-01", notes="about the roof")
 
@@ -183,6 +184,7 @@ def test_a_list_is_renamed(tasks, desk):
     assert desk.asked[0][1] == f'rename the task list "Home" to "House"{AS_ANA}'
 
 
+@pytest.mark.long
 def test_fifty_tasks_are_ticked_off_in_one_batch_and_reopened(google, tasks, desk):
     ids = [tasks.add(f"Task {number}") for number in range(50)]
 
@@ -226,6 +228,7 @@ def test_tasks_are_deleted_after_the_user_has_seen_their_titles(google, tasks, d
     )
 
 
+@pytest.mark.long
 def test_a_deletion_that_was_not_confirmed_is_repeated_and_counts(google, tasks, desk):
     milk = tasks.add("Milk")
     google.fail("tasks.tasks.delete", status=500, is_after=True)

@@ -268,6 +268,7 @@ def test_a_bridge_that_breaks_does_not_break_the_program(caplog):
     assert "secret detail" in caplog.text
 
 
+@pytest.mark.long
 def test_a_bridge_that_returns_no_json_does_not_break_the_program(caplog):
     async def odd(_):
         return object()

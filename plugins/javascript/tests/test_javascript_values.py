@@ -246,6 +246,7 @@ JSON_DATA = st.recursive(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is slow
 @given(st.lists(JSON_DATA, min_size=20, max_size=60))
 def test_json_data_goes_in_and_comes_out_unchanged(data):

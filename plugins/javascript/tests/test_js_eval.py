@@ -77,6 +77,7 @@ def test_known_keys_in_files_are_not_given_to_the_model(value, home, monkeypatch
     assert shown.startswith("38 LAB_API_KEY=[redacted]\n")
 
 
+@pytest.mark.long
 def test_the_value_is_the_result(value):
     assert value("6*7") == "42"
     assert value("({a: 'ü'})") == '{"a":"ü"}'
@@ -156,6 +157,7 @@ class TestFiles:
         assert "is outside the directories" in refused(f"fs.readFile({path!r})", "permission_denied")
         assert value(f"fs.exists({path!r})") == "false"
 
+    @pytest.mark.long
     def test_links_lead_nowhere_else(self, value, refused, home):
         (home / "workspace").mkdir(parents=True)
         (home / "workspace" / "link").symlink_to("/etc")
@@ -164,6 +166,7 @@ class TestFiles:
         refused("fs.writeFile('link/new', '')", "permission_denied")
         assert value("fs.exists('link/passwd')") == "false"
 
+    @pytest.mark.long
     def test_the_home_is_closed(self, refused, value):
         assert value("fs.exists('../oneclaw.db')") == "false"
         refused("fs.readFile('../oneclaw.db')", "permission_denied")
@@ -192,6 +195,7 @@ class TestFiles:
         (project / "image.png").write_bytes(b"\x89PNG\r\n\x1a\n")
         assert message in value(f"try {{ {code}; 'done' }} catch (e) {{ e.message }}")
 
+    @pytest.mark.long
     @pytest.mark.one_python
     @pytest.mark.parametrize(
         ("code", "permission"),
@@ -286,6 +290,7 @@ class TestFetch:
             """
             assert value(code) == "/0 /1 /2 /3 /4"
 
+    @pytest.mark.long
     @pytest.mark.one_python
     def test_a_hundred_requests_come_through(self, value):
         with WebServer(lambda request: response(request.target)) as server:
@@ -295,6 +300,7 @@ class TestFetch:
             """
             assert json.loads(value(code)) == list(range(100))
 
+    @pytest.mark.long
     def test_files_can_be_read_while_requests_are_under_way(self, value, home):
         with WebServer(lambda request: response(request.target)) as server:
             code = f"""
@@ -344,6 +350,7 @@ class TestFetch:
     def test_private_and_metadata_addresses_need_a_permission(self, url, refused):
         assert "'network.private' is not granted" in refused(f"await fetch({url!r})", "permission_denied", allow=())
 
+    @pytest.mark.long
     def test_a_redirect_to_another_private_address_needs_it_too(self, refused, value):
         def ask(request):
             asked.append(request.detail)

@@ -29,6 +29,7 @@ def test_each_tool_fits_its_function(entry):
     assert required == entry["parameters"].get("required", [])
 
 
+@pytest.mark.long
 def test_a_model_makes_a_tool_and_uses_it_in_the_same_turn(oneclaw, model):
     model.calls("load_tool_group", group_name="js_tool_management")
     model.calls(

@@ -214,6 +214,7 @@ def test_nothing_returned_is_said(run):
     assert run("console.log('only this')").result == "[console]\nonly this"
 
 
+@pytest.mark.long
 def test_a_script_that_fails_tells_which_calls_it_made(run, home):
     home.user.says("session")
     code = "await tools.get({}); await tools.get({x: 1}); await tools.put({x: 1});"
@@ -276,6 +277,7 @@ def test_a_script_sees_one_time_and_repeatable_numbers(run):
     assert 0 <= first[3] < 1
 
 
+@pytest.mark.long
 def test_parallel_calls_run_side_by_side(oneclaw_factory):
     running = most = 0
 

@@ -56,6 +56,7 @@ def files_of(own):
     return {path.name: path.read_text() for path in own.folder.iterdir()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("as_text", [False, True])
 def test_a_tool_is_written_with_all_of_its_schema_and_used(own, as_text):
     async def work(claw):
@@ -82,6 +83,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 @given(st.dictionaries(st.text().filter(lambda name: name != "_env"), JSON, max_size=4))
 def test_whatever_a_schema_says_by_example_is_kept(defaults):

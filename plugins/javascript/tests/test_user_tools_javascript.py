@@ -188,6 +188,7 @@ def test_what_it_declares_is_granted_before_it_runs(own):
     assert own.asked == ["tools.write"] * 2
 
 
+@pytest.mark.long
 def test_a_loopback_address_is_asked_for(own):
     own.plugins = ("builtin", "javascript")
     own.write("get", "async function execute({ url }) { return (await fetch(url)).status }", parameters={})

@@ -98,6 +98,7 @@ def web() -> Iterator[KeepingServer]:
         server.shutdown()
 
 
+@pytest.mark.long
 def test_calls_share_a_connection(oneclaw_factory: HomeFactory, web: KeepingServer) -> None:
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.web.*"]))
     home.add("web", transport="http", url=web.url())

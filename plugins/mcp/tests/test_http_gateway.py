@@ -153,6 +153,7 @@ def test_form_of_a_server_goes_to_the_client_as_a_whole(mode: str, oneclaw_facto
     assert "The MCP server plain asks" in asked[0]
 
 
+@pytest.mark.long
 @ERAS
 def test_answer_says_how_to_grant_where_no_one_is_asked(mode: str, painting: HomeUnderTest) -> None:
     answer, asked = answering()
@@ -253,6 +254,7 @@ def test_agent_and_groups_narrow_what_is_offered(painting: HomeUnderTest) -> Non
     painting.run(use())
 
 
+@pytest.mark.long
 @ERAS
 def test_progress_is_passed_on(mode: str, painting: HomeUnderTest) -> None:
     progress: list[tuple[float, float | None, str | None]] = []
@@ -352,6 +354,7 @@ def resize() -> Size:
     return {"width": 3}
 
 
+@pytest.mark.long
 def test_direct_server_publishes_the_schemas_of_own_results(oneclaw_factory: HomeFactory) -> None:
     oneclaw = oneclaw_factory(["mcp"])
     oneclaw.app.add_tools(resize, group="art")
@@ -368,6 +371,7 @@ def test_direct_server_publishes_the_schemas_of_own_results(oneclaw_factory: Hom
     oneclaw.run(use())
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # with oneclaw-javascript
 def test_scripts_are_shown_the_types_of_a_server_and_none_of_its_words(
     oneclaw_factory: HomeFactory, tmp_path: Path

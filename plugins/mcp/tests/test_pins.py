@@ -167,6 +167,7 @@ def test_big_server_is_split_and_its_groups_never_move() -> None:
     assert sorted(set(same.values())) == ["mcp_web_1", "mcp_web_2", "mcp_web_3"]
 
 
+@pytest.mark.long
 def test_another_command_is_another_server(mcp_home: McpHome) -> None:
     mcp_home.add("plain")
     source = mcp_home.source

@@ -86,6 +86,7 @@ def test_server_is_added_listed_called_and_removed(oneclaw_home: Home, oneclaw_f
     )
 
 
+@pytest.mark.long
 def test_nothing_starts_before_the_first_call(oneclaw_factory: HomeFactory) -> None:
     oneclaw = oneclaw_factory(["mcp"], allow=["mcp.plain.echo"])
     home = McpHome(oneclaw)
@@ -102,6 +103,7 @@ def test_nothing_starts_before_the_first_call(oneclaw_factory: HomeFactory) -> N
     assert log.exists()
 
 
+@pytest.mark.long
 def test_unknown_server_is_a_group_that_finds_its_tools_when_loaded(mcp_home: McpHome) -> None:
     assert mcp_home.add("plain", is_started=False) is None
     loaded = mcp_home.call("load_tool_group", group_name="mcp_plain")

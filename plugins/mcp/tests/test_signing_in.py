@@ -265,6 +265,7 @@ def test_server_leads_a_sign_in_to_no_other_private_address(
         assert internal.requests == []
 
 
+@pytest.mark.long
 def test_errors_of_a_server_do_not_show_its_token(
     oneclaw_factory: HomeFactory, protected: ProtectedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,6 +56,7 @@ def tools(home: McpHome, server: str = "plain") -> list[str]:
     return [each.wire for each in manifest.tools]
 
 
+@pytest.mark.long
 def test_error_of_a_living_server_is_told_as_it_is(saying: Callable[[dict[str, str]], McpHome]) -> None:
     error = '{"jsonrpc":"2.0","id":$ID,"error":{"code":-32000,"message":"rate limited, try again in 3 s"}}'
     home = saying({"tools/call echo": error})
@@ -65,6 +66,7 @@ def test_error_of_a_living_server_is_told_as_it_is(saying: Callable[[dict[str, s
     assert home.call("plain__pids").is_success  # it is still the same process
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("answer", "words"),
     some(
@@ -115,6 +117,7 @@ def test_half_of_a_character_is_replaced(saying: Callable[[dict[str, str]], McpH
     assert home.call("plain__echo").result == "emoji \ufffd cut, 😀 whole"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cursor", ["x", ""])
 def test_cursor_that_does_not_advance_ends_the_list(cursor: str, saying: Callable[[dict[str, str]], McpHome]) -> None:
     assert tools(saying({"tools/list": page("a", "b", nextCursor=cursor)})) == ["a", "b"]
@@ -162,6 +165,7 @@ def test_handshake_that_is_not_whole_is_enough(answer: str, saying: Callable[[di
     assert "echo" in tools(saying({"initialize": answer}))
 
 
+@pytest.mark.long
 def test_server_that_ends_at_a_probe_is_started_once_more(saying: Callable[[dict[str, str]], McpHome]) -> None:
     """Servers made with rmcp end at any request before ``initialize``."""
     home = saying({"server/discover": "exit"})

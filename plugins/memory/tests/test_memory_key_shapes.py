@@ -79,6 +79,7 @@ def test_what_people_want_remembered_is_none(text):
     assert key_shape(text) is None
 
 
+@pytest.mark.long
 @given(st.text(max_size=300))
 def test_any_text_is_judged(text):
     key_shape(text)

@@ -22,6 +22,7 @@ def send(oneclaw_factory):
     return send
 
 
+@pytest.mark.long
 def test_a_command_reads_the_message_as_json(send, tmp_path):
     long = "word " * 50_000  # more than a pipe holds
     send("command", to=f"cat >{tmp_path}/data", text="x", data={"answer": long})

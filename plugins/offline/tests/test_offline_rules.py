@@ -299,6 +299,7 @@ def test_long_words_are_read_quickly(piece):
     assert time.process_time() - began < BOUND_SECONDS
 
 
+@pytest.mark.long
 def test_a_tool_with_thousands_of_parameters_is_filled_quickly():
     properties = {f"page_{number}": whole("Page of the report. " * 50) for number in range(2_000)}
     core = (define("make_report", "Make a report.", list(properties), **properties),)

@@ -198,6 +198,7 @@ def test_ollamas_own_port_is_enough_to_know_it():
     assert list(made.values()) == [OllamaProvider, OpenAIChatProvider, OpenAIChatProvider]
 
 
+@pytest.mark.long
 def test_a_session_is_compacted_by_the_context_that_the_server_uses(tmp_path):
     """The user has said more than is true: the server would cut what is longer."""
 

@@ -65,6 +65,7 @@ def answered(*items, server=SERVER):
     return [assistant(found.text, found.provider_data), *calls]
 
 
+@pytest.mark.long
 def test_a_request_holds_what_makes_the_service_keep_nothing_and_cache_well():
     assert body_of(request(user("hi"), max_output_tokens=500)) == {
         "model": "gpt-x",

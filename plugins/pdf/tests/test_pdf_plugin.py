@@ -48,6 +48,7 @@ def test_each_tool_fits_its_function(entry):
     assert entry["isolation"] == "process"
 
 
+@pytest.mark.long
 def test_the_tools_run_in_processes_of_their_own(call_tool, report, workspace):
     assert "Pages: 3" in assert_tool_succeeded(call_tool("pdf_info", path="report.pdf"))
     assert "Two" in assert_tool_succeeded(call_tool("pdf_extract_text", path="report.pdf", pages="2"))
@@ -58,6 +59,7 @@ def test_the_tools_run_in_processes_of_their_own(call_tool, report, workspace):
     assert_tool_error(call_tool("pdf_info", path="missing.pdf"), "file_not_found")
 
 
+@pytest.mark.long
 def test_a_model_loads_the_group_and_reads_a_page(oneclaw, model, report):
     model.calls("load_tool_group", group_name="pdf").calls("pdf_extract_text", path="report.pdf", pages="3")
     model.then("It says: Three.")
@@ -69,6 +71,7 @@ def test_a_model_loads_the_group_and_reads_a_page(oneclaw, model, report):
     assert_tool_not_offered(model.requests[0], "pdf_extract_text")
 
 
+@pytest.mark.long
 def test_a_model_reads_a_long_document_part_by_part(oneclaw, model, project):
     pages = [f"Page {number} begins.\n" + "More and more of it.\n" * 60 for number in range(40)]
     make_pdf(project / "long.pdf", pages)
@@ -95,6 +98,7 @@ def test_a_model_reads_a_long_document_part_by_part(oneclaw, model, project):
     assert len(parts) == 2
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 def test_its_words_lead_to_it(oneclaw, report):
     turn = oneclaw.send("How many pages does report.pdf have?")
@@ -103,6 +107,7 @@ def test_its_words_lead_to_it(oneclaw, report):
     assert "Pages: 3" in assert_tool_succeeded(assert_tool_called(turn, "pdf_info", path="report.pdf"))
 
 
+@pytest.mark.long
 def test_importing_the_plugin_does_not_import_pdfium():
     code = "import sys, oneclaw_pdf; print('pypdfium2' in sys.modules or 'PIL' in sys.modules)"
 

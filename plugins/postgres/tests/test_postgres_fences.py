@@ -79,6 +79,7 @@ async def turn(store: Store, session: Session, text: str = "second") -> None:
         await store.append(session.id, [assistant(f"answer to {text}")])
 
 
+@pytest.mark.long
 def test_a_turn_goes_on_when_no_one_has_taken_its_lock(tmp_path: Path) -> None:
     async def main() -> None:
         async with begun(tmp_path) as (one, other, session):

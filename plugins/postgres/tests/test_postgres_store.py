@@ -300,6 +300,7 @@ def test_a_user_that_may_not_make_the_schema_is_told_what_to_do(postgres: Postgr
     open_and_close(as_guest)
 
 
+@pytest.mark.long
 def test_a_missing_driver_is_reported() -> None:
     program = (
         "import sys; sys.modules['psycopg'] = None\n"
@@ -445,6 +446,7 @@ def holder(home: Path, session_id: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("end", some(["release", "kill"], 2))
 def test_a_lock_of_another_process_is_waited_for(tmp_path: Path, end: str) -> None:
     async def main() -> None:
@@ -525,6 +527,7 @@ def test_what_is_stored_in_a_session_waits_for_what_is_being_stored(tmp_path: Pa
     asyncio.run(main())
 
 
+@pytest.mark.long
 def test_turns_of_many_sessions_are_stored_at_the_same_time(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as one, opened(tmp_path) as other:

@@ -23,6 +23,7 @@ def oneclaw_plugins():
     return [greeting_plugin]
 
 
+@pytest.mark.long
 def test_a_group_is_loaded_and_its_tool_called(oneclaw, model):
     model.calls("load_tool_group", group_name="greetings").calls("greet", who="Ada").then("I greeted Ada.")
 

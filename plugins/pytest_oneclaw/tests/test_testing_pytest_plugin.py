@@ -126,6 +126,7 @@ def test_a_script_that_does_not_fit_fails_the_test(run):
     result.stdout.no_fnmatch_line("*During handling*")
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_snapshot_is_written_and_updated(run, pytester):
     path = pytester.path / "acme.definitions.json"

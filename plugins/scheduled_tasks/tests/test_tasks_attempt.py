@@ -81,6 +81,7 @@ def test_an_attempt_is_a_turn_in_a_session_titled_after_the_task(home):
     assert history[0].content == "What time is it?"
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 def test_only_the_groups_of_the_task_are_offered_and_they_are_loaded(home):
     alone = task("Load the tools of the group scheduled_tasks", tool_groups=())
@@ -115,6 +116,7 @@ def test_a_run_has_its_time(home, counting_server):
     assert outcome.may_retry
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 def test_a_run_that_the_user_stops_is_not_tried_again(home, counting_server):
     slow = task(f"Send a GET request to {counting_server.url}/hold")

@@ -34,6 +34,7 @@ def task(schedule=None, **values):
     )
 
 
+@pytest.mark.long
 def test_occurrences_are_listed_from_before_the_task_was_made_to_its_end():
     report = task(end_date=date(2026, 3, 30))
     first, last = read_moment("2026-03-27", report), read_moment("2026-04-02", report, is_end=True)

@@ -100,6 +100,7 @@ def test_how_old_a_missed_run_may_be_follows_the_policy_unless_it_is_said(onecla
     assert "catch_up_seconds: 3600 -> 600" in said
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 def test_what_only_the_user_sets(oneclaw):
     made = add(oneclaw, "--every", "5", "--webhook", "https://example.com/x", "--command", "cat", "--retries", "3")
@@ -199,6 +200,7 @@ def test_a_database_that_cannot_be_opened(oneclaw, monkeypatch):
     assert "secret" not in err
 
 
+@pytest.mark.long
 def test_the_status_without_workers_says_when_there_will_be_one(home, capsys):
     assert main(["tasks", "worker", "--status"]) == 1
     assert "no worker is running; oneclaw serve and oneclaw chat start theirs with the first" in capsys.readouterr().out

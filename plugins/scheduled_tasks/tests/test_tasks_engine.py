@@ -71,6 +71,7 @@ def test_an_entry_is_there_if_the_transaction_is_and_is_done_once(database, engi
     assert engine.remove_old(datetime.now(UTC) + timedelta(days=1)) == 2
 
 
+@pytest.mark.long
 def test_what_is_handed_back_comes_again_when_the_queue_is_started_again(database, engine_of):
     asked = queue.Queue()
 
@@ -126,6 +127,7 @@ def test_a_worker_at_rest_has_not_imported_the_queue(home):
     assert printed.stdout == "False\n"
 
 
+@pytest.mark.long
 def test_what_comes_due_is_put_into_the_queue_at_the_same_look(oneclaw_factory):
     """Else it would wait for the next one, a second later."""
     moments = (datetime(2026, 1, 1, 12, tzinfo=UTC) + timedelta(milliseconds=each) for each in count())

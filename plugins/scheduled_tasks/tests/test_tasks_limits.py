@@ -88,6 +88,7 @@ def made(tasks):
     return {task.name: task for task, _ in tasks.call(list_tasks)}
 
 
+@pytest.mark.long
 def test_a_task_that_a_limited_run_schedules_has_the_groups_of_the_run(run, tasks):
     results = run(("schedule_task", NEW), ("schedule_task", {**NEW, "name": "None", "tool_groups": []}))
 
@@ -108,6 +109,7 @@ def test_a_limited_run_can_give_no_groups_that_it_has_not(run, tasks, groups):
     assert list(made(tasks)) == ["Own"]
 
 
+@pytest.mark.long
 def test_a_run_without_limits_schedules_what_it_likes(run, tasks):
     run(
         ("load_tool_group", {"group_name": "scheduled_tasks"}),
@@ -119,6 +121,7 @@ def test_a_run_without_limits_schedules_what_it_likes(run, tasks):
     assert (made(tasks)["New"].max_seconds, made(tasks)["New"].max_cost) == (600, None)
 
 
+@pytest.mark.long
 def test_limits_in_time_and_money_are_those_of_the_run(run, tasks):
     run(("schedule_task", NEW), own=replace(OWN, max_seconds=60, max_cost=0.25))
 
@@ -154,6 +157,7 @@ def test_a_run_writes_no_prompt_of_a_task_with_wider_limits(run, tasks, limits, 
     assert made(tasks)["Renamed"].prompt == "Do it"
 
 
+@pytest.mark.long
 def test_a_run_may_write_the_prompt_of_a_task_like_its_own(run, tasks):
     (changed,) = run(("update_scheduled_task", {"task_id": OWN.id, "prompt": "Better"}))
 

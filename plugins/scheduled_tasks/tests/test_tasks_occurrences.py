@@ -230,6 +230,7 @@ schedules = st.one_of(
 )
 
 
+@pytest.mark.long
 @settings(deadline=None)
 @given(
     schedules,

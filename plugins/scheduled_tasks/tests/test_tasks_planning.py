@@ -91,6 +91,7 @@ def test_after_a_week_of_sleep(database, policy):
     assert found.next_at == datetime(2026, 1, 9, 14, tzinfo=UTC)
 
 
+@pytest.mark.long
 def test_a_clock_that_is_put_back_repeats_nothing_and_loses_nothing(database):
     database.run_here(tables.add, task(every(60), overlap=OverlapPolicy.ALLOW))
     for hours in (1, 2, 3):
@@ -157,6 +158,7 @@ def test_a_task_that_comes_once_is_done_with(database):
     assert (found.is_enabled, found.next_at) == (False, None)
 
 
+@pytest.mark.long
 def test_many_workers_that_plan_at_once_make_each_run_once(database):
     database.run_here(tables.add, task(every(1), missed=MissedPolicy.ALL))
     now = BEGIN + timedelta(minutes=50)
@@ -180,6 +182,7 @@ def test_a_run_is_taken_by_the_dispatch_that_counts(database):
     assert not database.run_here(stored.change_run, run.id, "w", status=RunStatus.SUCCESS)
 
 
+@pytest.mark.long
 def test_the_log_is_kept_for_ninety_days_and_goes_with_the_task(database):
     database.run_here(tables.add, task(missed=MissedPolicy.SKIP))
     plan(database, BEGIN + timedelta(days=10))

@@ -103,6 +103,7 @@ def test_reading_does_not_migrate_an_older_database(any_database, tasks, task, r
     assert run("list")[0] == 0
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs the plugin database
 def test_the_tasks_of_before_a_migration_are_restored(home, tasks, task, run, capsys):
     path = Path(tasks.url.removeprefix("sqlite:///"))
@@ -119,6 +120,7 @@ def test_the_tasks_of_before_a_migration_are_restored(home, tasks, task, run, ca
         assert database.execute("SELECT version FROM task_schema_version").fetchall() == [(5,)]
 
 
+@pytest.mark.long
 def test_reading_makes_no_database(home, run):
     assert run("list", "--json")[:2] == (0, "[]\n")
     assert run("inbox")[:2] == (0, "no new results\n")

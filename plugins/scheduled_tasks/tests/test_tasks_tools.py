@@ -67,6 +67,7 @@ def test_questions_hold_all_of_a_prompt(talk, tasks):
     assert talk.asked[-1][1].endswith("Then tell me. Again.")
 
 
+@pytest.mark.long
 def test_running_a_task_makes_a_run_and_leaves_the_schedule(talk, tasks):
     talk(DAILY)
     ((before, _),) = tasks.call(list_tasks)
@@ -166,6 +167,7 @@ def test_an_agent_with_few_tools_schedules_for_itself_alone(home, tasks):
     assert task.agent == "Poet"
 
 
+@pytest.mark.long
 def test_a_past_task_that_gets_a_new_time_runs_again(talk, tasks):
     tomorrow = (datetime.now(UTC) + timedelta(days=2)).date().isoformat()
     arguments = {**WATER, "schedule_type": "one_time", "date": tomorrow}
@@ -179,6 +181,7 @@ def test_a_past_task_that_gets_a_new_time_runs_again(talk, tasks):
     assert task.next_at is not None
 
 
+@pytest.mark.long
 def test_a_paused_task_that_gets_another_time_stays_paused(talk, tasks):
     talk(DAILY)
     task_id = ids(tasks)["Water"]
@@ -190,6 +193,7 @@ def test_a_paused_task_that_gets_another_time_stays_paused(talk, tasks):
     assert (task.is_enabled, task.next_at) == (False, None)
 
 
+@pytest.mark.long
 def test_what_others_change_while_the_user_is_asked_stays(home, tasks):
     """A task is paused on the command line while the question about its name is open."""
 
@@ -242,6 +246,7 @@ def test_040_scenario_4_from_a_plain_sentence(home, capsys):
     assert "is scheduled daily at 09:00" in printed
 
 
+@pytest.mark.long
 def test_the_plugin_costs_start_up_nothing(home):
     code = (
         "import sys; from oneclaw_core.plugins.loading import load_plugins; c = load_plugins();"

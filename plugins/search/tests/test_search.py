@@ -149,6 +149,7 @@ def test_what_it_registers(definitions_snapshot):
     definitions_snapshot()
 
 
+@pytest.mark.long
 def test_results_can_be_followed_and_a_search_with_private_data_is_asked_for(
     oneclaw_factory, web_server, oneclaw_project
 ):

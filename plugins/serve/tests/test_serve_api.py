@@ -11,6 +11,7 @@ import pytest
 from web_site import read_events
 
 
+@pytest.mark.long
 def test_a_turn_is_followed_by_its_events_and_ends_in_the_history(serving):
     serving.model.says("Hello **there**.")
 
@@ -60,6 +61,7 @@ def test_a_client_that_comes_back_gets_each_event_once(serving):
     assert rest[-1][1]["status"] == "finished"
 
 
+@pytest.mark.long
 def test_a_turn_that_waits_can_be_stopped(serving):
     serving.model.calls("forecast", city="Bern")
 
@@ -139,6 +141,7 @@ def test_the_description_names_every_route(serving):
     assert {"/v1/chat/completions", "/api/sessions/{session}/events", "/api/usage"} <= set(document["paths"])
 
 
+@pytest.mark.long
 def test_many_streams_of_one_session_get_the_same(serving):
     serving.model.says("To all.")
 
@@ -240,6 +243,7 @@ def test_commands_work_on_what_waits_for_a_turn(serving):
     assert (stopped["text"], left) == ("", "nothing waits")
 
 
+@pytest.mark.long
 @pytest.mark.needs("curl")
 def test_curl_sends_a_message_and_goes_on_with_the_events(serving):
     serving.model.calls("report").says("Sent it.")
@@ -272,6 +276,7 @@ def test_curl_sends_a_message_and_goes_on_with_the_events(serving):
     assert file == "day,sun"
 
 
+@pytest.mark.long
 def test_a_page_gets_texts_with_everything_in_them_visible(serving):
     serving.model.says("The answer\u202e is\u200b here.")
 

@@ -73,6 +73,7 @@ def asking(serving):
     return ask
 
 
+@pytest.mark.long
 def test_null_means_the_default(serving, asking):
     # text-generation-inference issue 3155, koboldcpp issue 1503, vllm pull request 19679.
     serving.model.says("One.").says("Two.").says("Three.").says("Four.")
@@ -147,6 +148,7 @@ def test_what_changes_no_answer_is_taken(serving, asking):
     assert dict(serving.model.requests[0].parameters) == {}
 
 
+@pytest.mark.long
 def test_unknown_members_are_named(serving, asking):
     serving.model.says("One.")
     (answer,) = asking({"chat_id": "1", "keep_alive": "5m"})
@@ -167,6 +169,7 @@ FAILURES = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_streamed", some([False, True], 2))
 def test_the_library_of_openai_asks_once_and_learns_what_failed(serving, is_streamed):
     for error, _, _ in FAILURES:
@@ -228,6 +231,7 @@ def test_a_conversation_is_recognised_by_its_sense(serving, asking):
         assert len(request.messages) == 3
 
 
+@pytest.mark.long
 def test_a_conversation_whose_beginning_is_cut_off_goes_on(serving, asking):
     # LobeChat and AnythingLLM send the newest messages only.
     serving.model.says("One.").says("Two.").says("Three.").says("Four.")
@@ -239,6 +243,7 @@ def test_a_conversation_whose_beginning_is_cut_off_goes_on(serving, asking):
     assert len({each.headers["x-oneclaw-session"] for each in answers}) == 1
 
 
+@pytest.mark.long
 def test_another_conversation_begins_a_session(serving, asking):
     others = (
         [user("Where is Rome?"), assistant(ANSWER)],
@@ -280,6 +285,7 @@ def test_users_behind_one_token_are_told_apart(serving, asking):
     assert len({ada, bob, carol}) == 3
 
 
+@pytest.mark.long
 def test_changed_instructions_reach_the_session(serving, asking):
     serving.model.says("One.").says("Two.").says("Three.")
     begin, changed = "Be polite.\nIt is 10:00.", "Be polite.\nIt is 10:01.\nAnswer in French."
@@ -368,6 +374,7 @@ def test_placeholders_are_told_from_values():
     assert not any(map(is_unfilled, ["general", "oc_8f3a", "5b1c-44", "null pointers", "50 %", "a {b} c", "nonesuch"]))
 
 
+@pytest.mark.long
 def test_a_named_session_is_told_the_system_prompt(serving, asking):
     serving.model.says("One.").says("Two.")
     headers = {"X-OneClaw-Session": "chat-1"}
@@ -559,6 +566,7 @@ def test_more_text_than_any_model_reads_is_refused(serving, asking):
     assert answer.json()["error"]["type"] == "context_length_exceeded"
 
 
+@pytest.mark.long
 def test_what_takes_a_question_is_denied_to_a_program(serving, asking):
     serving.model.calls("forecast", city="Rome").says("I may not.")
     (answer,) = asking([user("The weather?")])

@@ -203,6 +203,7 @@ def test_a_port_that_is_in_use_ends_it_with_one_message(tmp_path):
     assert said == b"STOPPING=1"  # it was never ready
 
 
+@pytest.mark.long
 def test_a_port_that_does_not_exist_is_refused_before_anything_starts(tmp_path):
     run = subprocess.run(
         [sys.executable, "-m", "oneclaw_core", "serve", "--port", "99999999", "--only", "web"],

@@ -113,6 +113,7 @@ def test_a_script_is_one_line_that_unfolds_to_its_calls_now_and_after_a_reload(s
     assert at_page(work) == []
 
 
+@pytest.mark.long
 def test_commands_answer_and_a_file_for_the_user_can_be_downloaded_now_and_after_a_reload(serving, at_page):
     serving.model.calls("report").says("Here it is.")
 

@@ -109,6 +109,7 @@ def test_forms_change_settings_grants_agents_and_keys(serving):
     assert "very-secret" not in key.text
 
 
+@pytest.mark.long
 def test_a_tool_that_is_tried_asks_like_any_other(serving):
     async def work(rig):
         async with await rig.browser() as person:

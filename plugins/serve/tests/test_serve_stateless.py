@@ -120,6 +120,7 @@ def test_the_time_is_a_setting(serving, looking):
     serving.run(work)
 
 
+@pytest.mark.long
 def test_the_id_of_a_session_leads_no_one_else_there(serving, looking):
     serving.model.says("One.").says("Two.")
 

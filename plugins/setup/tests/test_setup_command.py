@@ -144,6 +144,7 @@ def test_mistakes_are_corrected_at_the_terminal(home, server):
     assert not (home / "keys.json").exists()
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 def test_first_start_without_a_command_offers_set_up(home):
     arguments = {**os.environ, "ONECLAW_PROFILE": "work"}

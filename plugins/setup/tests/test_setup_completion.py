@@ -36,6 +36,7 @@ def test_fish_needs_a_file_alone(ok, users_folder, oneclaw):
     assert "there is no terminal" in oneclaw("completion", "install", "bash").stderr
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 def test_names_are_completed_without_importing_a_plugin(home):
     program = "import sys; from oneclaw_core.cli.main import main\ntry: main([])\nfinally: print(*sorted(sys.modules))"

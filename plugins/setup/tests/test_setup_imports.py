@@ -134,6 +134,7 @@ def test_key_is_not_stored_for_a_provider_at_another_server(ok, nanobot, home):
     assert not (home / "keys.json").exists()
 
 
+@pytest.mark.long
 def test_items_are_taken_one_by_one(nanobot, home):
     with PseudoTerminal("setup", "import", "nanobot", environ=os.environ) as terminal:
         terminal.expect("choose for [e]ach")

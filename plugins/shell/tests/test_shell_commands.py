@@ -77,6 +77,7 @@ def test_a_command_goes_on_after_the_turn_and_its_output_is_read_in_parts(home):
     assert [(each.permission, each.tool_name) for each in home.user.asked] == [("shell.execute", "start_command")]
 
 
+@pytest.mark.long
 def test_the_model_is_told_of_the_end_with_the_next_message(home):
     path, command = gate(home)
     command_id = started(home, command)
@@ -90,6 +91,7 @@ def test_the_model_is_told_of_the_end_with_the_next_message(home):
     )
 
 
+@pytest.mark.long
 def test_the_model_is_told_of_the_end_behind_the_results_of_tools(home):
     path, command = gate(home)
     command_id = started(home, command)
@@ -136,6 +138,7 @@ async def read_page() -> str:
     return "a page"
 
 
+@pytest.mark.long
 def test_files_that_it_writes_after_its_call_hold_what_the_conversation_holds(home):
     path, _ = gate(home)
     home.app.catalog.registry.register(read_page)
@@ -173,6 +176,7 @@ def test_a_denied_command_does_not_start(home):
     assert home.run(home.app.background.all_work()) == []
 
 
+@pytest.mark.long
 @needs_bubblewrap
 def test_it_runs_in_the_sandbox_of_exec_without_a_question(oneclaw_factory):
     home = oneclaw_factory(("shell",))
@@ -194,5 +198,6 @@ def test_of_a_long_output_the_end_is_kept(tmp_path):
     assert read_output(tmp_path / "log", output.dropped, 400) == (b"", 0, 400)
 
 
+@pytest.mark.long
 def test_what_it_registers(definitions_snapshot):
     definitions_snapshot()

@@ -98,6 +98,7 @@ def test_the_exit_code_stands_first_then_the_output(run):
     assert run("echo one; echo two") == "[exit code: 0]\n\none\ntwo"
 
 
+@pytest.mark.long
 def test_a_command_that_fails_is_a_success_that_says_so(run):
     assert run("echo out; echo wrong >&2; exit 3") == "[exit code: 3]\n\nout\n[stderr]\nwrong"
     assert run("echo wrong >&2; false") == "[exit code: 1]\n\n[stderr]\nwrong"
@@ -139,6 +140,7 @@ def test_it_runs_in_the_workspace(run, context):
     assert run("pwd").endswith(f"\n{context.paths.workspace}")
 
 
+@pytest.mark.long
 def test_a_directory_is_looked_for_in_the_start_directory_then_in_the_workspace(run, context, tmp_path):
     for name in ("home/workspace/only", "home/workspace/both", "project/both"):
         (tmp_path / name).mkdir()
@@ -210,6 +212,7 @@ def test_a_key_that_a_command_finds_elsewhere_is_not_told(run, context, monkeypa
 # --- much output ---
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_hundred_megabytes_of_output_need_no_memory(run):
     run("true")
@@ -294,6 +297,7 @@ def test_when_its_time_is_up_nothing_of_it_is_left(run, mark, command):
     assert time.monotonic() - started < 30
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["trap '' TERM; sleep 61", "(setsid sleep 61 &); sleep 62"])
 def test_when_the_call_is_cancelled_nothing_of_it_is_left(context, mark, command):
     async def cancel():
@@ -349,6 +353,7 @@ def test_what_ends_just_after_the_command_loses_none_of_its_output(run):
     assert run("(sleep 0.1; echo late) & echo early") == "[exit code: 0]\n\nearly\nlate"
 
 
+@pytest.mark.long
 def test_a_command_cannot_end_what_watches_over_it_by_chance(run, mark):
     text = run("kill -TERM $PPID; kill -INT $PPID; kill -HUP $PPID; echo on; sleep 61", timeout_seconds=1)
     assert "on" in text
@@ -367,6 +372,7 @@ def test_a_command_that_stops_what_watches_over_it_is_ended_all_the_same(run, ma
     assert left_running(mark) == []
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_many_at_once_are_kept_apart(context):
     async def all_of_them():
@@ -376,6 +382,7 @@ def test_many_at_once_are_kept_apart(context):
     assert asyncio.run(all_of_them()) == [f"[exit code: {number}]\n\n{number}" for number in range(10)]
 
 
+@pytest.mark.long
 def test_nothing_stays_open(run):
     run("true")
     before = len(list(Path("/proc/self/fd").iterdir()))

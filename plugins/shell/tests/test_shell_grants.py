@@ -145,6 +145,7 @@ def test_no_command_gets_what_belongs_to_the_system_or_oneclaw(oneclaw, oneclaw_
     assert oneclaw.user.asked == []
 
 
+@pytest.mark.long
 def test_no_result_advises_to_ask_for_the_home(oneclaw, oneclaw_home):
     if CHOSEN.name != "bubblewrap":
         pytest.skip("bubblewrap cannot run here")

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_shell.truncation import TruncatedOutput
@@ -17,6 +18,7 @@ def without_note(text):
     return beginning, rest.partition("]\n")[2]
 
 
+@pytest.mark.long
 @given(st.binary(max_size=200), st.integers(1, 40))
 def test_what_fits_is_given_as_it_is(data, pieces):
     text = data.decode("utf-8", "replace")

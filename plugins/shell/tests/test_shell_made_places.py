@@ -27,6 +27,7 @@ def workspace(oneclaw_home):
 PLACES = ["CLAUDE.md", ".github/workflows/ci.yml", "sub/AGENTS.md", ".mcp.json", ".pre-commit-config.yaml", "lib/x.pth"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", some(PLACES, 3))
 def test_a_place_that_is_there_is_read_only(oneclaw, workspace, place):
     path = workspace / place
@@ -38,6 +39,7 @@ def test_a_place_that_is_there_is_read_only(oneclaw, workspace, place):
     assert oneclaw.user.asked == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", some(PLACES, 3))
 def test_a_place_that_a_command_makes_is_asked_for_and_moved_away(oneclaw, oneclaw_home, workspace, place):
     oneclaw.user.says("no")
@@ -96,6 +98,7 @@ def test_a_place_that_the_user_agrees_to_stays(oneclaw, workspace):
     assert (workspace / "CLAUDE.md").read_text() == "ok\n"
 
 
+@pytest.mark.long
 def test_a_new_repository_and_environment_are_ordinary_work(oneclaw, workspace, tmp_path):
     source = tmp_path / "source"
     (source / ".github").mkdir(parents=True)

@@ -112,6 +112,7 @@ def test_instructions_are_read_when_they_are_loaded(places):
     assert catalog.load("report").document.body == "new"
 
 
+@pytest.mark.long
 def test_what_has_not_changed_is_neither_read_nor_made_anew(places, monkeypatch):
     for number in range(50):
         write_skill(places.home, f"skill-{number}")

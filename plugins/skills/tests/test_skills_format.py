@@ -73,6 +73,7 @@ def test_lines_of_unquoted_text_are_read_as_yaml_reads_them(text):
     assert read_or_refused(text)[0] == read_or_refused(with_a_comment)[0]
 
 
+@pytest.mark.long
 def test_the_shipped_skills_are_read_without_importing_yaml():
     program = (
         "import sys; from importlib.resources import files; import oneclaw_skills\n"

@@ -1,5 +1,6 @@
 """The list of skills in the system prompt."""
 
+import pytest
 from oneclaw_skills.catalog import SkillCatalog
 from oneclaw_skills.listing import MAX_PROMPT_CHARACTERS, found_skills, skills_section
 from skill_files import write_skill
@@ -35,6 +36,7 @@ def test_long_descriptions_are_cut_and_it_is_said_how_to_see_more(tmp_path):
     assert 'the name "*" tells more' in section
 
 
+@pytest.mark.long
 def test_many_skills_keep_within_the_budget(tmp_path):
     found = skills(tmp_path, 200, LONG)
     for count in (10, 25, 50, 100, 200):

@@ -74,6 +74,7 @@ def test_the_instructions_come_with_what_they_need(home):
     assert result.loads_groups == ("pdf",)
 
 
+@pytest.mark.long
 def test_arguments_may_be_a_text_or_left_out(home):
     assert load(home, {"name": "report", "arguments": "b.pdf"}).result.endswith("Read b.pdf.")
     assert load(home, {"name": "report"}).result.endswith("Read {{file}}.")
@@ -131,6 +132,7 @@ def test_looking_for_skills(home):
     assert "about-oneclaw" in load(home, {"name": "*"}).result
 
 
+@pytest.mark.long
 def test_a_projects_skill_is_loaded_when_the_project_is_trusted(home):
     folder = home.parent / ".agents" / "skills" / "deploy"
     folder.mkdir(parents=True)
@@ -169,6 +171,7 @@ def test_what_it_costs():
     assert (manifest["timeout_seconds"], manifest["required_permissions"]) == (5, [])
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(name=st.text(max_size=40), file=st.none() | st.text(max_size=40))
 def test_whatever_a_model_asks_for_is_answered(tmp_path_factory, name, file):

@@ -93,6 +93,7 @@ def texts(telegram):
     return [each["text"] for each in telegram.sent()]
 
 
+@pytest.mark.long
 @pytest.mark.every_python
 def test_a_paired_person_talks_and_a_stranger_is_not_heard(home, telegram):
     home.model.says("Hello **Anna**.")
@@ -170,6 +171,7 @@ def test_files_go_both_ways(home, telegram):
     assert (photo["chat_id"], photo["photo"], photo["caption"]) == ("7", PNG, "house.png")
 
 
+@pytest.mark.long
 def test_an_album_is_one_message(home, telegram):
     home.model.says("Two pictures.").says("And a text.")
     telegram.files = {"a": PNG, "b": PNG}
@@ -203,6 +205,7 @@ def test_large_files_go_as_documents_or_are_named(telegram):
     assert texts(telegram) == ["huge.png has 50 MB, too much for Telegram."]
 
 
+@pytest.mark.long
 @pytest.mark.every_python
 def test_what_is_asked_to_wait_is_sent_once_later(home, telegram):
     home.model.says("Hello.")

@@ -227,6 +227,7 @@ def test_lines_from_a_pipe_are_one_session(chat, serve, ok):
     assert (session["name"], session["title"]) == (None, "first")
 
 
+@pytest.mark.long
 def test_a_session_with_a_name_goes_on(chat, serve):
     server = serve(text("One."), text("Two."))
     chat("first", options=[*MODEL, "--session", "work"])
@@ -396,6 +397,7 @@ def test_output_that_has_no_room_ends_the_chat(home, tmp_path):
         assert done.stderr.count("oneclaw: ") == 1
 
 
+@pytest.mark.long
 def test_clear_begins_a_new_session_and_says_how_to_find_the_old_one(chat, serve, ok):
     server = serve(text("One."), text("Two."))
     outcome = chat("first", "/clear", "second", options=[*MODEL, "--session", "my work"])
@@ -404,6 +406,7 @@ def test_clear_begins_a_new_session_and_says_how_to_find_the_old_one(chat, serve
     assert len(ok("sessions", "list", "--json")) == 2
 
 
+@pytest.mark.long
 def test_events_are_printed_for_programs(chat):
     outcome = chat("What time is it in Tokyo?", "/session", "Hello", options=["--json", "--session", "clock"])
     events = [json.loads(line) for line in outcome.stdout.splitlines()]
@@ -443,6 +446,7 @@ def register_chat_commands(register):
 """
 
 
+@pytest.mark.long
 def test_a_plugin_brings_commands(chat, install_plugin, oneclaw):
     install_plugin("casino", CHAT_COMMANDS)
 

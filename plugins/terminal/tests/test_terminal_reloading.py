@@ -67,6 +67,7 @@ def results(body):
     return [json.loads(message["content"])["result"] for message in body["messages"] if message["role"] == "tool"]
 
 
+@pytest.mark.long
 def test_a_changed_tool_is_there_in_the_next_turn(chat, kitchen, serve):
     new = SOURCE.replace("Bake something.", "Bake a cake, for birthdays.")
     new = new.replace(
@@ -90,6 +91,7 @@ def test_a_changed_tool_is_there_in_the_next_turn(chat, kitchen, serve):
     ]
 
 
+@pytest.mark.long
 def test_a_module_that_a_tool_has_used_is_imported_anew(chat, kitchen, serve):
     better = RECIPES.replace("dry", "moist and sweet")
     server = serve(
@@ -142,11 +144,13 @@ def test_a_version_whose_hook_fails_is_shown_and_the_one_before_stays(chat, kitc
     assert results(server.bodies[2]) == ["a dry cake"]
 
 
+@pytest.mark.long
 def test_nothing_is_loaded_anew_without_a_change(chat, kitchen, serve):
     serve(text("Hello."), text("Hello again."))
     assert "loaded anew" not in chat("hello", "hello").stderr
 
 
+@pytest.mark.long
 def test_a_command_uses_the_new_version(chat, kitchen, serve):
     command = (
         "\nasync def pie(context, rest):\n    return 'an apple pie'\n\n"

@@ -161,6 +161,7 @@ def test_a_mailbox_that_cannot_be_read_is_explained(run, mail_box, parameters, p
         run(work, environ=settings_for(mail_box, password))
 
 
+@pytest.mark.long
 def test_settings_count_that_the_plugin_of_tasks_had(run, mail_box):
     given = {
         key.replace("_TRIGGERS_MAIL", "_SCHEDULED_TASKS_MAIL"): value for key, value in settings_for(mail_box).items()

@@ -139,6 +139,7 @@ def left_processes():
     return found
 
 
+@pytest.mark.long
 @needs_chromium
 def test_a_page_is_read_as_its_scripts_have_made_it_and_no_browser_is_left(browse_alone):
     with WebServer(lambda _: html(PAGE)) as server:
