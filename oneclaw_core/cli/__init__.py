@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from oneclaw_core.cli.running import run_async as run_async
 
 if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
+    from oneclaw_core.cassettes.cassette import entries_of_session as entries_of_session
+    from oneclaw_core.cassettes.cassette import write_cassette as write_cassette
     from oneclaw_core.channels.commands import chat_command_names as chat_command_names
     from oneclaw_core.cli.asking import LineReader as LineReader
     from oneclaw_core.cli.asking import terminal_confirmer as terminal_confirmer

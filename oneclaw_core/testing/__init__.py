@@ -18,8 +18,4 @@ if TYPE_CHECKING:
     from oneclaw_core.testing.scripted import ScriptedModel as ScriptedModel
     from oneclaw_core.testing.scripted import ScriptedUser as ScriptedUser
 
-if TYPE_CHECKING:  # for OneClaw's own plugins: nothing is promised
-    from oneclaw_core.cassettes.cassette import entries_of_session as entries_of_session
-    from oneclaw_core.cassettes.cassette import write_cassette as write_cassette
-
 __getattr__, __dir__, __all__ = lazy_names(__name__, "pytest_oneclaw")

@@ -16,6 +16,7 @@ import click
 from oneclaw_core import MessageType, OneClawError, UsageError, find_home
 from oneclaw_core.cli import (
     RAW_VARIABLE,
+    entries_of_session,
     find_stored,
     is_terminal,
     json_text,
@@ -29,10 +30,10 @@ from oneclaw_core.cli import (
     stored_messages,
     timestamp,
     with_store,
+    write_cassette,
 )
 from oneclaw_core.config import known_secret_check
 from oneclaw_core.scripts import script_documents
-from oneclaw_core.testing import entries_of_session, write_cassette
 from oneclaw_core.tools import one_line
 
 if TYPE_CHECKING:
