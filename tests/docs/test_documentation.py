@@ -47,8 +47,12 @@ BY_THE_LETTER = ("readme", "first-chat", *(["first-plugin"] if IS_LONG else []))
 
 
 # They start programs, servers and sandboxes again and again. test_pages_outside.py follows the first one; the tests of
-# MCP servers, of PostgreSQL, of several servers on one database, of recipes and of tracing show what the others do.
-LONG_PAGES = ("first-plugin", "first-server", "first-mcp-server", "several-machines", "cookbook", "otel")
+# MCP servers, of PostgreSQL, of several servers on one database, of recipes and of tracing show what the others do. The
+# last ones do nothing that other pages and tests do not.
+LONG_PAGES = (
+    *("first-plugin", "first-server", "first-mcp-server", "several-machines", "cookbook", "otel"),
+    *("audit_log", "redactor", "folder_source", "events", "permissions", "manifests", "usage-and-cost", "tokens"),
+)
 
 
 # In the normal form, their commands that start pytest or check a plugin are left out: test_testing_pytest_plugin.py and
