@@ -10,7 +10,7 @@ import sys
 from email import message_from_string
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from oneclaw_core.plugins.distributions import CORE_DISTRIBUTION
+from oneclaw_core.plugins.distributions import CORE_DISTRIBUTION, OUR_DISTRIBUTIONS
 from oneclaw_core.plugins.plugin import Plugin, PluginProblem
 from oneclaw_core.system.version import __version__
 
@@ -118,6 +118,8 @@ def problem_of(plugin: Plugin, headers: Message) -> PluginProblem | None:
     Raises:
         ValueError: a requirement is not written as PEP 508 has it.
     """
+    if plugin.version == CORE_VERSION and plugin.distribution == OUR_DISTRIBUTIONS.get(plugin.name):
+        return None  # released together; to read requirements takes longer than all else
     name = plugin.distribution or plugin.name
     incompatibility = find_incompatibility(_on_core(headers))
     if incompatibility is not None:
