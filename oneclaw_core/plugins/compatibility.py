@@ -119,7 +119,7 @@ def problem_of(plugin: Plugin, headers: Message) -> PluginProblem | None:
         ValueError: a requirement is not written as PEP 508 has it.
     """
     if plugin.version == CORE_VERSION and plugin.distribution == OUR_DISTRIBUTIONS.get(plugin.name):
-        return None  # released together; to read requirements takes longer than all else
+        return None  # released together, so there is nothing to compare
     name = plugin.distribution or plugin.name
     incompatibility = find_incompatibility(_on_core(headers))
     if incompatibility is not None:

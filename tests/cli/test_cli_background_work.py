@@ -1,4 +1,4 @@
-"""What runs in the background, as `oneclaw background` lists and stops it."""
+"""`oneclaw background`: list and stop sub-agents and commands."""
 
 import asyncio
 from dataclasses import asdict

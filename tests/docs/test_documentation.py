@@ -48,7 +48,7 @@ BY_THE_LETTER = ("readme", "first-chat", *(["first-plugin"] if IS_LONG else []))
 
 # They start programs, servers and sandboxes again and again. test_pages_outside.py follows the first one; the tests of
 # MCP servers, of PostgreSQL, of several servers on one database, of recipes and of tracing show what the others do. The
-# last ones do nothing that other pages and tests do not.
+# second row shows nothing that other pages and tests do not show.
 LONG_PAGES = (
     *("first-plugin", "first-server", "first-mcp-server", "several-machines", "cookbook", "otel"),
     *("audit_log", "redactor", "folder_source", "events", "permissions", "manifests", "usage-and-cost", "tokens"),
