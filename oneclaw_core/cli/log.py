@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
 from contextlib import contextmanager
 from functools import cached_property
-from logging.handlers import RotatingFileHandler
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import warn
 from oneclaw_core.errors import OneClawError
@@ -19,13 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-MAX_FILE_BYTES = 1_000_000
-OLD_FILES = 2
-
-_FORMAT = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
+    from oneclaw_core.cli.log_file import LogFile
 
 
-class HomeLog(RotatingFileHandler):
+class HomeLog(logging.Handler):
     """Appends to the log file, which is made, readable by its owner alone, when there is something to write.
 
     That the file cannot be written stops nothing.
@@ -34,9 +29,9 @@ class HomeLog(RotatingFileHandler):
     """
 
     def __init__(self) -> None:
-        super().__init__(os.devnull, maxBytes=MAX_FILE_BYTES, backupCount=OLD_FILES, errors="replace", delay=True)
+        super().__init__()
         self.works = True
-        self.setFormatter(logging.Formatter(_FORMAT))
+        self._file: LogFile | None = None
         self.addFilter(SecretFilter())
 
     @cached_property
@@ -53,33 +48,24 @@ class HomeLog(RotatingFileHandler):
         """Write a record."""
         if not self.works or self.path is None:
             return
-        if record.levelno < logging.INFO and self.stream is None and not self.path.parent.exists():
+        if record.levelno < logging.INFO and self._file is None and not self.path.parent.exists():
             return  # details alone are no reason to make a home
         try:
             make_private_directory(self.path.parent)  # and the home itself, if it is not there yet
-            # Another process may have rotated it: what is written behind a file's name is soon deleted.
-            if self.stream is not None and not _is_at(self.stream, self.path):
-                self.stream.close()
-                self.stream = None  # opened by the base class
-            self.baseFilename = str(self.path)
-            super().emit(record)
+            if self._file is None:
+                from oneclaw_core.cli.log_file import LogFile  # most commands log nothing
+
+                self._file = LogFile(self.path)
+            self._file.emit(record)
+            self.works = self._file.works
         except OSError:
             self.works = False
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # the base class's name
-        """Log nothing more."""
-        self.works = False
-
-    def _open(self) -> IO[str]:  # type: ignore[override]  # more particular than it needs
-        # Python's own way to set the mode of a new file; the handler closes it.
-        return open(self.baseFilename, self.mode, encoding="utf-8", errors=self.errors, opener=_private)
-
-
-def _is_at(file: IO[str], path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+        super().close()
 
 
 class WarningLines(logging.Handler):
@@ -127,7 +113,3 @@ def logging_to_home() -> Iterator[HomeLog]:
             handler.close()
         logger.setLevel(level)
         logger.propagate = propagate
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -16,7 +16,7 @@ import click
 
 from oneclaw_core.cli.catalog import load_catalog, not_found
 from oneclaw_core.cli.command_group import CommandGroup, PluginCommand, make_option
-from oneclaw_core.cli.log import MAX_FILE_BYTES
+from oneclaw_core.cli.log_file import MAX_FILE_BYTES
 from oneclaw_core.cli.options import allow_option, open_allowing
 from oneclaw_core.cli.output import json_option, print_listing, printable_line
 from oneclaw_core.errors import OneClawError, UsageError

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from email import message_from_string
+from email.parser import HeaderParser
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.plugins.distributions import CORE_DISTRIBUTION, OUR_DISTRIBUTIONS
@@ -50,7 +50,7 @@ def read_headers(distribution: Any) -> Message:
     """
     read = getattr(distribution, "read_text", None)
     text = read("METADATA") if read is not None else None
-    headers = message_from_string((text or "").partition("\n\n")[0])
+    headers = HeaderParser().parsestr((text or "").partition("\n\n")[0])
     if not text:
         headers["Name"] = getattr(distribution, "name", "")
         headers["Version"] = getattr(distribution, "version", "")

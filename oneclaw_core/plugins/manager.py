@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from oneclaw_core.config.plugin_settings import describe_settings
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.hookspecs import HOOK_KINDS, WRAPPABLE_KINDS, HookKind
 from oneclaw_core.plugins import isolation
+from oneclaw_core.plugins.distributions import OUR_DISTRIBUTIONS
 from oneclaw_core.plugins.plugin import MAX_TIMEOUT_SECONDS, EventHook, Loaded, Plugin, PluginProblem
 from oneclaw_core.plugins.registrars import REGISTRARS
 from oneclaw_core.process.process_state import restored
@@ -184,9 +186,10 @@ class Looker:
         self.manager = PluginManager(registry)
 
     def look(self, plugin: Plugin) -> None:
-        """Find out what a plugin registers, and undo what its import does to the process."""
+        """Find out what a plugin registers, and undo what the import of another's does to the process."""
         look = partial(self.manager.describe, plugin)
-        with restored(plugin):
+        is_ours = plugin.distribution is not None and plugin.distribution == OUR_DISTRIBUTIONS.get(plugin.name)
+        with nullcontext() if is_ours else restored(plugin):
             try:
                 isolation.ForeignCall(look, f"look at {plugin.name}", isolation.LOAD_SECONDS).wait()
             except TimeoutError:

@@ -3,7 +3,8 @@
 import logging
 import os
 
-from oneclaw_core.cli.log import MAX_FILE_BYTES, HomeLog
+from oneclaw_core.cli.log import HomeLog
+from oneclaw_core.cli.log_file import MAX_FILE_BYTES
 from oneclaw_core.cli.serve import tidy_up
 from oneclaw_core.system.home import find_home
 
