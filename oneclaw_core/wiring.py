@@ -16,18 +16,12 @@ from oneclaw_core.config.catalog_configuration import configuration_of
 from oneclaw_core.config.keys import KeyStore, known_secret_check
 from oneclaw_core.config.model_service import ModelLists
 from oneclaw_core.config.settings import read_settings
-from oneclaw_core.config.user_choices import (
-    UserChoices,
-    disabled_plugins,
-    hook_timeouts,
-    listed_setting,
-    review_required,
-)
+from oneclaw_core.config.user_choices import UserChoices, disabled_plugins, hook_timeouts, listed_setting
 from oneclaw_core.contract.home_services import HomeServices
 from oneclaw_core.files.paths import PathGuard
 from oneclaw_core.installation.given_plugins import given_plugins
 from oneclaw_core.installation.plugin_context import make_context
-from oneclaw_core.installation.reviewing import Reviews
+from oneclaw_core.installation.reviews import reviews_of
 from oneclaw_core.installation.stores import home_with_backend
 from oneclaw_core.json_schema.valid import Validators, result_checked, valid
 from oneclaw_core.loops.blocking import BlockMeter, LoopBlocks
@@ -152,8 +146,7 @@ async def open_home(
         stored = await store.settings()
         disabled = disabled_plugins(stored, environ)
         # In a thread: a subprocess may have to look at a plugin first.
-        reviews = Reviews(is_required=review_required(stored, environ))
-        catalog = await run_in_thread(partial(load_plugins, disabled, points, reviews))
+        catalog = await run_in_thread(partial(load_plugins, disabled, points, reviews_of(stored, environ)))
         decisions = Decisions(await store.grants(), allow)
         permissions = PermissionPolicy(patient(store), decisions, People(ask, ask_user))
         opened = _wired(found, catalog, store, stored, environ, permissions, start, deps)

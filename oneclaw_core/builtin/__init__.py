@@ -10,12 +10,7 @@ from oneclaw_core.hookspecs import hookimpl
 if TYPE_CHECKING:
     from oneclaw_core.plugins.registrars import ToolRegistrar
 
-MANIFESTS = (
-    "get_current_time",
-    "read_file",
-    "write_file",
-    "http_request",
-)
+MANIFESTS = ("get_current_time", "read_file", "write_file", "http_request")
 
 
 @hookimpl

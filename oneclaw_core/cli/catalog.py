@@ -10,10 +10,10 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from oneclaw_core.cli.output import reserved_stdout, warn
-from oneclaw_core.config.user_choices import disabled_plugins, review_required
+from oneclaw_core.config.user_choices import disabled_plugins
 from oneclaw_core.contract.tool_source import ListingContext
 from oneclaw_core.errors import NotFoundError, StoreError
-from oneclaw_core.installation.reviewing import Reviews
+from oneclaw_core.installation.reviews import reviews_of
 from oneclaw_core.installation.stores import home_with_backend
 from oneclaw_core.plugins.catalog import Catalog
 from oneclaw_core.plugins.loading import load_plugins
@@ -83,8 +83,7 @@ def load_catalog(*, is_quiet: bool = False) -> HomeCatalog:
     # What a plugin prints while it is imported must not end up in the middle of a JSON document.
     with reserved_stdout():
         disabled = disabled_plugins(states.settings, os.environ)
-        reviews = Reviews(is_required=review_required(states.settings, os.environ))
-        loaded = load_plugins(disabled, reviews=reviews)
+        loaded = load_plugins(disabled, reviews=reviews_of(states.settings, os.environ))
         if any(each.hook == SOURCE_HOOK for record in loaded.plugins for each in record.registrations):
             from oneclaw_core.tool_sources.known_tools import list_sources
 

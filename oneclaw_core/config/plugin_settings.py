@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from oneclaw_core.config.setting_fields import CORE_DEFAULTS, SettingsModel, fields_of, schema_of, variable_of
 from oneclaw_core.errors import PluginError
 from oneclaw_core.plugins.cache import PluginCache, cache_path
+from oneclaw_core.plugins.distributions import is_ours
 from oneclaw_core.plugins.first_use import load_object_now
 from oneclaw_core.plugins.isolation import raised_cause
-from oneclaw_core.plugins.names.ownership import OURS
 from oneclaw_core.plugins.plugin import SETTINGS_HOOK, Plugin, Registration, import_target
 
 if TYPE_CHECKING:
@@ -33,9 +33,7 @@ def registered_settings(plugins: Iterable[Plugin]) -> list[SettingsModel]:
         PluginCache(cache_path()).amend(described)
     return [
         SettingsModel(
-            plugin.name,
-            fields_of(registration.options, plugin.name),
-            partial(load_object_now, plugin, registration),
+            plugin.name, fields_of(registration.options, plugin.name), partial(load_object_now, plugin, registration)
         )
         for plugin in plugins
         for registration in plugin.registrations
@@ -48,7 +46,7 @@ def describe_settings(plugin: Plugin) -> None:
 
     Those of OneClaw's own plugins are described when they are needed, because that imports pydantic.
     """
-    if not _is_ours(plugin):
+    if not is_ours(plugin):
         _describe(plugin)
 
 
@@ -59,13 +57,7 @@ def describe_remaining(plugins: Iterable[Plugin]) -> list[Plugin]:
 
 def has_settings_of_others(plugins: Iterable[Plugin]) -> bool:
     """Return True if a plugin that is not OneClaw's own has settings."""
-    return any(
-        each.hook == SETTINGS_HOOK for plugin in plugins if not _is_ours(plugin) for each in plugin.registrations
-    )
-
-
-def _is_ours(plugin: Plugin) -> bool:
-    return plugin.is_installed and plugin.distribution in OURS
+    return any(each.hook == SETTINGS_HOOK for plugin in plugins if not is_ours(plugin) for each in plugin.registrations)
 
 
 def _describe(plugin: Plugin) -> bool:

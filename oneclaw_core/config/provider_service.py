@@ -138,12 +138,7 @@ class ProviderService:
         return await self.get(name)
 
     async def check_change(
-        self,
-        name: str,
-        *,
-        display_name: str | None = None,
-        base_url: str | None = None,
-        is_enabled: bool | None = None,
+        self, name: str, *, display_name: str | None = None, base_url: str | None = None, is_enabled: bool | None = None
     ) -> None:
         """Refuse what :meth:`change` would refuse.
 

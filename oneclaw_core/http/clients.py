@@ -60,10 +60,7 @@ def create_client(
         ),
         headers={"User-Agent": USER_AGENT},
         timeout=httpx.Timeout(
-            connect=connect_timeout_seconds,
-            read=read_timeout_seconds,
-            write=write_timeout_seconds,
-            pool=None,
+            connect=connect_timeout_seconds, read=read_timeout_seconds, write=write_timeout_seconds, pool=None
         ),
         trust_env=False,
     )

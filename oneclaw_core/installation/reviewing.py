@@ -24,7 +24,7 @@ from oneclaw_core.capabilities.declaration import Declaration, DeclarationError,
 from oneclaw_core.capabilities.record import ReviewedPackage, ReviewRecord, user_reviews
 from oneclaw_core.errors import OneClawError
 from oneclaw_core.installation.origins import content_of, package_of
-from oneclaw_core.plugins.names.ownership import OURS
+from oneclaw_core.plugins.distributions import is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -52,7 +52,7 @@ def _withhold(plugin: Plugin, rows: Collection[Row], new: frozenset[Capability])
 
 
 class Reviews:
-    """The reviewed capabilities, applied while plugins are loaded.
+    """The reviewed capabilities, applied while plugins of others are loaded.
 
     Args:
         is_required: True to load nothing that was not reviewed.
@@ -67,8 +67,6 @@ class Reviews:
 
     def blocks(self, plugin: Plugin) -> bool:
         """Return True if a plugin is not to be loaded, and not even imported; it is reported then."""
-        if is_ours(plugin):
-            return False
         known = self._read()
         if known is None:
             cause = f"what you have reviewed of plugins cannot be read, so it is not loaded: {self._error}"
@@ -87,8 +85,6 @@ class Reviews:
 
     def hold(self, plugin: Plugin) -> None:
         """Take from a plugin what goes beyond what was reviewed, and report it."""
-        if is_ours(plugin):
-            return
         try:
             declared = declaration_of(plugin)
         except DeclarationError as error:
@@ -144,11 +140,6 @@ def reviewed_package(
         capabilities: what was reviewed of its plugins, by name.
     """
     return ReviewedPackage(plugin.version or "?", content_of(plugin), dict(capabilities))
-
-
-def is_ours(plugin: Plugin) -> bool:
-    """Return True for a plugin of one of OneClaw's own distributions."""
-    return plugin.is_builtin or package_of(plugin) in OURS
 
 
 def reviewed_plugins(records: Iterable[Plugin]) -> dict[str, bool]:

@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oneclaw_core.config.user_choices import disabled_plugins, review_required
+from oneclaw_core.config.user_choices import disabled_plugins
 from oneclaw_core.errors import PluginError, StoreError, describe_error
-from oneclaw_core.installation.reviewing import Reviews
+from oneclaw_core.installation.reviews import reviews_of
 from oneclaw_core.plugins.first_use import load_object_now
 from oneclaw_core.plugins.loading import EntryPoint, load_plugins
 from oneclaw_core.sessions.backend import Backend
@@ -47,11 +47,7 @@ def home_with_backend(
     return replace(home, database_url=backend.url), backend
 
 
-def backend_of(
-    url: str,
-    environ: Mapping[str, str],
-    plugins: Iterable[Plugin | EntryPoint] | None = None,
-) -> Backend:
+def backend_of(url: str, environ: Mapping[str, str], plugins: Iterable[Plugin | EntryPoint] | None = None) -> Backend:
     """Return the backend of a database URL.
 
     Plugins that only a stored setting disables take part: the settings are not read yet.
@@ -73,8 +69,7 @@ def backend_of(
             return SqliteBackend(path_of(url))
         scheme = url.partition("://")[0].lower()
         for points in (None,) if given is None else (given, None):
-            reviews = Reviews(is_required=review_required({}, environ))
-            found = _registered(scheme, load_plugins(disabled, points, reviews).plugins)
+            found = _registered(scheme, load_plugins(disabled, points, reviews_of({}, environ)).plugins)
             if found is not None:
                 break
         else:

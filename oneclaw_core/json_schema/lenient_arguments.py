@@ -13,13 +13,7 @@ from referencing.exceptions import Unresolvable
 
 from oneclaw_core.json_schema.faults import errors_by_alternative
 from oneclaw_core.json_schema.validation import CheckTakesTooLongError, compile_schema, schema_errors
-from oneclaw_core.types.arguments import (
-    finite_float,
-    json_or_none,
-    whole_object,
-    without_absent,
-    without_fence,
-)
+from oneclaw_core.types.arguments import finite_float, json_or_none, whole_object, without_absent, without_fence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

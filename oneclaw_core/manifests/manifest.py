@@ -14,12 +14,7 @@ from oneclaw_core.errors import ToolDefinitionError, UsageError
 from oneclaw_core.tools.invoke import DeferredTool, Executable, FunctionTarget
 from oneclaw_core.tools.registry import with_earlier_behaviour
 from oneclaw_core.types.arguments import finite_float, json_pointer, refuse_constant
-from oneclaw_core.types.permissions import (
-    KNOWN_PERMISSIONS,
-    MAX_NAME_CHARACTERS,
-    is_permission_name,
-    meaning_fault,
-)
+from oneclaw_core.types.permissions import KNOWN_PERMISSIONS, MAX_NAME_CHARACTERS, is_permission_name, meaning_fault
 from oneclaw_core.types.tool_groups import ToolGroupDefinition, generated_group_definition, one_line
 from oneclaw_core.types.tools import SelfRunningTool, Tool, ToolBehaviour, ToolDefinition, ToolResult
 
@@ -165,11 +160,7 @@ def load_manifest(path: Path | Traversable, *, default_module: str | None = None
 
 
 def parse_manifest(
-    content: bytes,
-    file_name: str,
-    *,
-    default_module: str | None = None,
-    rewrite: Callable[[Any], Any] | None = None,
+    content: bytes, file_name: str, *, default_module: str | None = None, rewrite: Callable[[Any], Any] | None = None
 ) -> Manifest:
     """Read the content of a manifest; whatever is wrong with it is among its problems.
 

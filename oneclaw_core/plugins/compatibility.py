@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import sys
-from email.parser import HeaderParser
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.plugins.distributions import CORE_DISTRIBUTION, OUR_DISTRIBUTIONS
@@ -15,8 +14,7 @@ from oneclaw_core.plugins.plugin import Plugin, PluginProblem
 from oneclaw_core.system.version import __version__
 
 if TYPE_CHECKING:
-    from email.message import Message
-
+    from collections.abc import Mapping
 
 CORE_VERSION = __version__
 
@@ -38,24 +36,29 @@ class Incompatibility(NamedTuple):
     is_core_too_old: bool
 
 
-def read_headers(distribution: Any) -> Message:
+def read_headers(distribution: Any) -> dict[str, list[str]]:
     """Read the metadata of a distribution without the description.
 
     Args:
         distribution: with ``read_text`` as ``importlib_metadata`` has it, or with ``name``, ``version`` and
             ``requires``.
 
+    Returns:
+        The values of each header, by its name in small letters.
+
     Raises:
         Exception: they are damaged.
     """
     read = getattr(distribution, "read_text", None)
     text = read("METADATA") if read is not None else None
-    headers = HeaderParser().parsestr((text or "").partition("\n\n")[0])
     if not text:
-        headers["Name"] = getattr(distribution, "name", "")
-        headers["Version"] = getattr(distribution, "version", "")
-        for each in getattr(distribution, "requires", None) or ():
-            headers["Requires-Dist"] = each
+        given = {name: [str(getattr(distribution, name, "") or "")] for name in ("name", "version")}
+        return {**given, "requires-dist": list(getattr(distribution, "requires", None) or ())}
+    headers: dict[str, list[str]] = {}
+    # A line that begins with a blank continues the one before.
+    for line in re.sub(r"\r?\n[ \t]+", " ", re.split(r"\r?\n\r?\n", text)[0]).split("\n"):
+        name, _, value = line.partition(":")
+        headers.setdefault(name.lower(), []).append(value.strip())
     return headers
 
 
@@ -71,8 +74,8 @@ def core_requirements(distribution: Any) -> list[str]:
     return _on_core(read_headers(distribution))
 
 
-def _on_core(headers: Message) -> list[str]:
-    return [" ".join(each.split()) for each in headers.get_all("Requires-Dist", ()) if _CORE.match(each)]
+def _on_core(headers: Mapping[str, list[str]]) -> list[str]:
+    return [" ".join(each.split()) for each in headers.get("requires-dist", ()) if _CORE.match(each)]
 
 
 def find_incompatibility(requirements: list[str], version: str = CORE_VERSION) -> Incompatibility | None:
@@ -110,7 +113,7 @@ def find_incompatibility(requirements: list[str], version: str = CORE_VERSION) -
     return None
 
 
-def problem_of(plugin: Plugin, headers: Message) -> PluginProblem | None:
+def problem_of(plugin: Plugin, headers: Mapping[str, list[str]]) -> PluginProblem | None:
     """Return why a plugin's distribution does not go with this OneClaw or Python.
 
     A problem that is an error keeps the plugin from being imported: it would fail anywhere.
@@ -130,7 +133,7 @@ def problem_of(plugin: Plugin, headers: Message) -> PluginProblem | None:
         else:
             remedy = f"upgrade the plugin: oneclaw plugins upgrade {name}, or install a {required}"
         return PluginProblem("compatibility", cause, remedy)
-    python, own = headers.get("Requires-Python"), "{}.{}.{}".format(*sys.version_info[:3])
+    python, own = headers.get("requires-python", [""])[0], "{}.{}.{}".format(*sys.version_info[:3])
     if python and not _goes_with(python, own):
         cause = f"{plugin.package or name} needs Python {python}, and this is {own}; it was not loaded"
         disable = f"oneclaw plugins disable {plugin.name}"

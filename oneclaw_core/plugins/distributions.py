@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oneclaw_core.plugins.plugin import Plugin
 
 CORE_DISTRIBUTION = "oneclaw-core"
 
@@ -13,6 +16,8 @@ CORE_DISTRIBUTION = "oneclaw-core"
 SHIPPED: dict[str, Any] = json.loads(Path(__file__).with_name("shipped_parts.json").read_bytes())
 OUR_DISTRIBUTIONS: dict[str, str] = SHIPPED["our_distributions"]
 """OneClaw's own plugins and their distributions."""
+OURS = frozenset({CORE_DISTRIBUTION, *OUR_DISTRIBUTIONS.values()})
+"""OneClaw's own distributions; another one whose name begins with ``oneclaw-`` is not among them."""
 CORE_TOOLS = {
     "load_tool_group": "builtin",
     "find_tool_groups": "builtin",
@@ -49,3 +54,8 @@ PROVIDER_PLUGINS = {
 def normalised(name: str) -> str:
     """Return the name of a package as PEP 503 writes it."""
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def is_ours(plugin: Plugin) -> bool:
+    """Return True for an installed plugin of one of OneClaw's own distributions."""
+    return plugin.is_builtin or (plugin.is_installed and normalised(plugin.distribution or "") in OURS)

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oneclaw_core.errors import PluginError
-from oneclaw_core.manifests.manifest import ManifestTool
 from oneclaw_core.plugins.plugin import TOOL_HOOK, Loaded, Plugin, PluginProblem, Registration
 from oneclaw_core.tools.invoke import DeferredTool, FunctionTarget
 
@@ -122,6 +121,8 @@ class LazyTool(DeferredTool):
     async def _load(self) -> Tool:
         registration = self.registration
         if registration.target is not None:
+            from oneclaw_core.manifests.manifest import ManifestTool  # listings run no tool
+
             module, _, attribute = registration.target.partition(":")
             target = FunctionTarget(module, attribute, str(registration.options.get("origin", "")))
             return ManifestTool(self.definition, target)

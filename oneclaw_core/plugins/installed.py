@@ -66,7 +66,7 @@ def described(name: str, target: str, distribution: Any) -> Plugin:
     plugin = Plugin(name, target)
     try:
         headers = read_headers(distribution)
-        plugin.distribution, plugin.version = headers.get("Name") or None, headers.get("Version")
+        plugin.distribution, plugin.version = (headers.get(each, [""])[0] or None for each in ("name", "version"))
         plugin.metadata_problem = None if plugin.is_builtin else problem_of(plugin, headers)
     except Exception as error:  # noqa: BLE001  # damaged metadata make the library raise anything
         cause = f"the metadata cannot be read: {describe_error(error)}"

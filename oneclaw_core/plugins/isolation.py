@@ -13,13 +13,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from oneclaw_core.errors import PluginError, describe_error
-from oneclaw_core.system.threads import (
-    LoopBlockedError,
-    ThreadWatch,
-    run_in_thread,
-    start_in_background,
-    started_task,
-)
+from oneclaw_core.system.threads import LoopBlockedError, ThreadWatch, run_in_thread, start_in_background, started_task
 
 if TYPE_CHECKING:
     import asyncio

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from oneclaw_core.config.plugin_settings import describe_remaining, has_settings_of_others, settle_settings
 from oneclaw_core.plugins.cache import PluginCache, cache_path
 from oneclaw_core.plugins.catalog import Catalog
+from oneclaw_core.plugins.distributions import is_ours
 from oneclaw_core.plugins.installed import described
 from oneclaw_core.plugins.kept_gates import KeptGates
 from oneclaw_core.plugins.look_here import LOOKS_HERE
@@ -15,7 +16,7 @@ from oneclaw_core.plugins.names.naming import Naming
 from oneclaw_core.plugins.plugin import Plugin, import_target
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from oneclaw_core.plugins.manager import Looker
 
@@ -56,7 +57,7 @@ def discover() -> list[Plugin]:
 def load_plugins(
     disabled: Collection[str] = (),
     entry_points: Iterable[Plugin | EntryPoint] | None = None,
-    reviews: Reviews | None = None,
+    reviews: Callable[[], Reviews] | None = None,
 ) -> Catalog:
     """Collect what every plugin brings that is not disabled, and what goes wrong.
 
@@ -64,7 +65,7 @@ def load_plugins(
         disabled: names of plugins to leave alone; the built-in tools cannot be.
         entry_points: what to load instead of everything that is installed. Those of :func:`discover` are imported at
             their first use, others now.
-        reviews: what the user has reviewed of installed plugins; ``None`` to withhold nothing.
+        reviews: returns what the user has reviewed, if there are plugins of others; ``None`` to withhold nothing.
     """
     cache = PluginCache(cache_path())
     plugins = cache.plugins() if entry_points is None else [cache.known(plugin_of(each)) for each in entry_points]
@@ -87,7 +88,7 @@ def load_plugins(
 class _Loading:
     """One run of :func:`load_plugins`."""
 
-    def __init__(self, cache: PluginCache, plugins: list[Plugin], reviews: Reviews | None) -> None:
+    def __init__(self, cache: PluginCache, plugins: list[Plugin], reviews: Callable[[], Reviews] | None) -> None:
         self.catalog = Catalog(plugins=plugins)
         self._cache = cache
         self._reviews = reviews
@@ -129,17 +130,23 @@ class _Loading:
             return
         if not plugin.is_unusable:
             plugin.importer = partial(self._import, plugin)
-            if self._reviews is not None and plugin.is_installed:
-                self._reviews.hold(plugin)
+            if (reviews := self._reviews_of(plugin)) is not None:
+                reviews.hold(plugin)
         self.catalog.add(plugin)
 
     def _is_blocked(self, plugin: Plugin) -> bool:
         """Return True if a plugin is not to be imported, whatever it registers."""
         if plugin.metadata_problem is not None:
             plugin.add(plugin.metadata_problem)
-        if self._reviews is not None and plugin.is_installed and self._reviews.blocks(plugin):
+        if (reviews := self._reviews_of(plugin)) is not None and reviews.blocks(plugin):
             return True
         return plugin.metadata_problem is not None and plugin.metadata_problem.is_error
+
+    def _reviews_of(self, plugin: Plugin) -> Reviews | None:
+        """Return the reviews that hold for a plugin; OneClaw's own need none."""
+        if self._reviews is None or not plugin.is_installed or is_ours(plugin):
+            return None
+        return self._reviews()
 
     def _look_at(self, unknown: list[Plugin]) -> None:
         with self._cache.looking(unknown) as note:

@@ -19,7 +19,7 @@ from oneclaw_core.config.plugin_settings import describe_settings
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.hookspecs import HOOK_KINDS, WRAPPABLE_KINDS, HookKind
 from oneclaw_core.plugins import isolation
-from oneclaw_core.plugins.distributions import OUR_DISTRIBUTIONS
+from oneclaw_core.plugins.distributions import is_ours
 from oneclaw_core.plugins.plugin import MAX_TIMEOUT_SECONDS, EventHook, Loaded, Plugin, PluginProblem
 from oneclaw_core.plugins.registrars import REGISTRARS
 from oneclaw_core.process.process_state import restored
@@ -188,8 +188,7 @@ class Looker:
     def look(self, plugin: Plugin) -> None:
         """Find out what a plugin registers, and undo what the import of another's does to the process."""
         look = partial(self.manager.describe, plugin)
-        is_ours = plugin.distribution is not None and plugin.distribution == OUR_DISTRIBUTIONS.get(plugin.name)
-        with nullcontext() if is_ours else restored(plugin):
+        with nullcontext() if is_ours(plugin) else restored(plugin):
             try:
                 isolation.ForeignCall(look, f"look at {plugin.name}", isolation.LOAD_SECONDS).wait()
             except TimeoutError:

@@ -262,12 +262,7 @@ class ProviderRegistrar(Registrar):
     hook: ClassVar = PROVIDER_HOOK
 
     def __call__(
-        self,
-        type_name: str,
-        factory: ProviderFactory | str,
-        *,
-        price_vendor: str | None = None,
-        is_local: bool = False,
+        self, type_name: str, factory: ProviderFactory | str, *, price_vendor: str | None = None, is_local: bool = False
     ) -> None:
         """Register a provider type.
 

@@ -37,9 +37,7 @@ class ProviderPool:
     """
 
     def __init__(
-        self,
-        types: Mapping[str, Callable[[ProviderConfig], Provider]],
-        missing: Callable[[str, Iterable[str]], str],
+        self, types: Mapping[str, Callable[[ProviderConfig], Provider]], missing: Callable[[str, Iterable[str]], str]
     ) -> None:
         self._types = types
         self._missing = missing

@@ -117,12 +117,7 @@ class ServiceContext(PluginContext):
         self._ask_user = handler
 
     def send_message(
-        self,
-        session: str | None,
-        text: str,
-        attachments: Iterable[Attachment] = (),
-        *,
-        agent: str | None = None,
+        self, session: str | None, text: str, attachments: Iterable[Attachment] = (), *, agent: str | None = None
     ) -> AsyncGenerator[Any, None]:
         """Send a message and yield the turn's events, ``TurnFinishedEvent`` last.
 

@@ -39,11 +39,7 @@ class ToolCalls:
         self._tracker = tracker
 
     async def call(
-        self,
-        name: str,
-        arguments: str,
-        caller: Literal["program", "command line"],
-        client: ToolClient | None = None,
+        self, name: str, arguments: str, caller: Literal["program", "command line"], client: ToolClient | None = None
     ) -> ToolOutcome:
         """Run one tool outside a conversation; see :meth:`oneclaw_core.OneClaw.call_tool`."""
         parts = self._parts

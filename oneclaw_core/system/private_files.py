@@ -14,7 +14,6 @@ import stat
 import sys
 from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from oneclaw_core.errors import OneClawError
@@ -215,6 +214,8 @@ class StateFile(ABC, Generic[_T]):
 
 def state_path(name: str) -> Path | None:
     """Return a file of this user for this environment that is no cache; ``None`` if there is no place for it."""
+    from hashlib import sha256  # most listings need no such file
+
     from platformdirs import user_data_path
 
     # Beside the home that lies there by default; relative for no user.

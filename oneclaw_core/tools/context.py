@@ -315,12 +315,7 @@ class ToolContext:
         return await self._running.questions.user(asked, timeout_seconds)
 
     async def ask_form(
-        self,
-        question: str,
-        schema: Mapping[str, Any],
-        *,
-        name: str = "answer",
-        timeout_seconds: float | None = None,
+        self, question: str, schema: Mapping[str, Any], *, name: str = "answer", timeout_seconds: float | None = None
     ) -> dict[str, Any] | None:
         """Ask the user for several values at once, where the channel in use shows forms.
 

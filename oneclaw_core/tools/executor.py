@@ -72,10 +72,7 @@ class ToolExecutor:
         return [outcomes[id(call)] for call in calls]
 
     async def execute_as_completed(
-        self,
-        calls: Sequence[ToolCall],
-        caller: Caller,
-        keep: Callable[[ToolOutcome], Awaitable[None]] | None = None,
+        self, calls: Sequence[ToolCall], caller: Caller, keep: Callable[[ToolOutcome], Awaitable[None]] | None = None
     ) -> AsyncIterator[Arrival]:
         """Run the calls of one response in parallel and yield each outcome when it is there.
 

@@ -63,9 +63,7 @@ async def resolve(parts: TurnParts, request: TurnRequest) -> tuple[TurnState, Tu
         message, of_command = await _expanded(parts, request.command, message, agent)
         groups += of_command
     info = SessionInfo(
-        id=new_id(),
-        agent=agent.name,
-        parent_id=request.within.session_id if request.within is not None else None,
+        id=new_id(), agent=agent.name, parent_id=request.within.session_id if request.within is not None else None
     )
     turn = TurnState(
         parts=parts,
@@ -101,9 +99,7 @@ def turn_budget(request: TurnRequest, agent: Agent, settings: Settings) -> TurnB
     """Return what the turn may take; of its limits, the strictest hold."""
     spending = [
         SpendingLimits(
-            turn_max_tokens=agent.limits.turn_max_tokens,
-            turn_max_cost=agent.limits.turn_max_cost,
-            agent=agent.name,
+            turn_max_tokens=agent.limits.turn_max_tokens, turn_max_cost=agent.limits.turn_max_cost, agent=agent.name
         ),
         SpendingLimits(
             turn_max_tokens=settings.turn_max_tokens,

@@ -276,12 +276,7 @@ class TurnState:
         """Build the next request of the conversation."""
         session, model = self.session, self.model
         request = model_request(
-            session.agent,
-            self.active_tools(),
-            model.info.name,
-            self.session_id,
-            session.messages(),
-            session.prompt,
+            session.agent, self.active_tools(), model.info.name, self.session_id, session.messages(), session.prompt
         )
         return self.ending.asked(request, model)
 

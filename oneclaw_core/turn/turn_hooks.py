@@ -8,14 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from oneclaw_core.contract.arguments import (
-    ModelAnswer,
-    ModelCall,
-    ModelWork,
-    TurnInfo,
-    TurnOutcome,
-    TurnWork,
-)
+from oneclaw_core.contract.arguments import ModelAnswer, ModelCall, ModelWork, TurnInfo, TurnOutcome, TurnWork
 from oneclaw_core.errors import TurnRefusedError, describe_error
 from oneclaw_core.types.events import TurnEvent, TurnFinishedEvent, UsageEvent
 from oneclaw_core.types.messages import TokenUsage

@@ -6,7 +6,7 @@ import logging
 import shlex
 from typing import TYPE_CHECKING
 
-from oneclaw_core.plugins.distributions import CORE_DISTRIBUTION, normalised
+from oneclaw_core.plugins.distributions import CORE_DISTRIBUTION, OURS, normalised
 from oneclaw_core.plugins.names.claims import (
     GROUP,
     PERMISSION,
@@ -19,7 +19,7 @@ from oneclaw_core.plugins.names.claims import (
     name_of,
     withhold,
 )
-from oneclaw_core.plugins.names.ownership import OURS, Claimant, Owner, Owners, find_owners, user_record
+from oneclaw_core.plugins.names.ownership import Claimant, Owner, Owners, find_owners, user_record
 from oneclaw_core.plugins.plugin import GROUP_HOOK, Plugin, PluginProblem
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ class Naming:
         self._claimants = [_claimant_of(plugin, place) for place, plugin in enumerate(plugins)]
         self._installed = {each.distribution for each in self._claimants if each.is_installed}
         self._plugins = plugins
-        self._record = user_record()
         names = [claim.key for each in self._claimants for claim in each.claims]
         # Most often no two plugins have the same name, and one look at all names is enough.
         self._renamed = self._lost_names() if len(set(names)) < len(names) else set()
@@ -86,7 +85,7 @@ class Naming:
         return {place for place, each in enumerate(self._claimants) if owners.lost(each)}
 
     def _owners(self) -> Owners:
-        return find_owners(self._claimants, self._installed, self._record, is_noted=self._is_whole)
+        return find_owners(self._claimants, self._installed, user_record(), is_noted=self._is_whole)
 
 
 def _claimant_of(plugin: Plugin, place: int) -> Claimant:

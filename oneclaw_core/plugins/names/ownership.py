@@ -10,16 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from oneclaw_core.errors import OneClawError
-from oneclaw_core.plugins.distributions import CORE_DISTRIBUTION, OUR_DISTRIBUTIONS
+from oneclaw_core.plugins.distributions import OURS
 from oneclaw_core.plugins.names.claims import GROUP, Claim, Name
 from oneclaw_core.system.private_files import StateFile, state_path
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-
-OURS = frozenset({CORE_DISTRIBUTION, *OUR_DISTRIBUTIONS.values()})
-"""OneClaw's own distributions; another one whose name begins with ``oneclaw-`` is not among them."""
 
 _log = logging.getLogger("oneclaw.plugins")
 

@@ -76,9 +76,7 @@ class StandIn:
 
         options = step.options
         mark = _mark(
-            tryfirst=options.tryfirst or is_first,
-            trylast=options.trylast and not is_first,
-            wrapper=options.wrapper,
+            tryfirst=options.tryfirst or is_first, trylast=options.trylast and not is_first, wrapper=options.wrapper
         )
         self.step = step
         setattr(self, hook, mark(wrapper if options.wrapper else implementation))

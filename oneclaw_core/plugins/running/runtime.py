@@ -8,12 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oneclaw_core.contract.arguments import (
-    CallInfo,
-    ExpandedMessage,
-    MessageCommand,
-    PromptSection,
-)
+from oneclaw_core.contract.arguments import CallInfo, ExpandedMessage, MessageCommand, PromptSection
 from oneclaw_core.contract.contact_points import Channel, ChatNotice, Trigger
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError, describe_error
 from oneclaw_core.plugins.first_use import load_object

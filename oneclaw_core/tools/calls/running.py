@@ -162,11 +162,7 @@ class TimedRun:
     """
 
     def __init__(
-        self,
-        running: RunningCall,
-        meter: BlockMeter,
-        worker: Worker | None = None,
-        around: AroundCall | None = None,
+        self, running: RunningCall, meter: BlockMeter, worker: Worker | None = None, around: AroundCall | None = None
     ) -> None:
         self._running = running
         self._clock = running.clock

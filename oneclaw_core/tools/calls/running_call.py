@@ -150,12 +150,7 @@ class Questions:
     """
 
     def __init__(
-        self,
-        loop: HomeLoop,
-        clock: CallClock,
-        require: RequirePermission,
-        ask_user: AskUser | None,
-        marks: list[Mark],
+        self, loop: HomeLoop, clock: CallClock, require: RequirePermission, ask_user: AskUser | None, marks: list[Mark]
     ) -> None:
         self.loop = loop
         self.clock = clock
