@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     from oneclaw_core.plugins.plugin import Plugin, Registration
 
 
-@dataclass(frozen=True, slots=True)
-class PluginCommand:
+class PluginCommand(NamedTuple):
     """A command, or an option of one, that a plugin registered.
 
     Attributes:

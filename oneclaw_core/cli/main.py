@@ -10,9 +10,8 @@ import gc
 import logging
 import os
 import sys
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -37,8 +36,7 @@ _OBJECTS_PER_COLLECTION = 10_000
 _IS_BARE = f"{__name__}.bare"
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltinCommand:
+class BuiltinCommand(NamedTuple):
     """A command that is imported when it is used.
 
     Attributes:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 # Outside ASCII, JSON leaves these as they are. They occur in texts only, where an escape means the same.
-_CONTROL_IN_JSON = re.compile(f"[\x7f-\x9f{INVISIBLE_CHARACTERS}\ud800-\udfff]")
+_CONTROL_IN_JSON = f"[\x7f-\x9f{INVISIBLE_CHARACTERS}\ud800-\udfff]"
 
 # The disk is full, the user's share of it is used up, or the file may grow no more.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -202,7 +202,7 @@ def document_of(record: object, *names: str) -> dict[str, Any]:
 def json_text(document: Any, *, indent: int | None = None, ensure_ascii: bool = False) -> str:
     """Write a document as JSON in which every control character is escaped."""
     text = json.dumps(document, ensure_ascii=ensure_ascii, indent=indent)
-    return _CONTROL_IN_JSON.sub(_escaped_in_json, text)
+    return re.sub(_CONTROL_IN_JSON, _escaped_in_json, text)
 
 
 def _escaped_in_json(match: re.Match[str]) -> str:

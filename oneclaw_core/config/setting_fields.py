@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.errors import PluginError
 from oneclaw_core.plugins.plugin import MAX_TIMEOUT_SECONDS
@@ -249,8 +249,7 @@ def read_timeout(text: str) -> tuple[str, float] | None:
     return (name.strip(), seconds) if name.strip() and 0 < seconds <= MAX_TIMEOUT_SECONDS else None
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsModel:
+class SettingsModel(NamedTuple):
     """The pydantic model of some settings.
 
     Attributes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from oneclaw_core.config.setting_fields import CORE_DEFAULTS, SettingField, SettingsModel, secret_key, variable_of
 from oneclaw_core.errors import NotFoundError, OneClawError, PluginError, SettingsError, UsageError, describe_error
@@ -26,8 +26,7 @@ Model = TypeVar("Model", bound="BaseModel")
 _DEFAULTS = SimpleNamespace(**CORE_DEFAULTS)
 
 
-@dataclass(frozen=True, slots=True)
-class GivenValue:
+class GivenValue(NamedTuple):
     """The value that is set for a field.
 
     Attributes:

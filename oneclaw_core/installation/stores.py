@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from oneclaw_core.system.home import Home
 
 STORE_HOOK = "register_stores"
-_SQLITE = re.compile(r"sqlite(?:\+\w+)?:", re.IGNORECASE)
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _POSTGRES_SCHEMES = frozenset({"postgres", "postgresql"})
 # A plugin may return a URL that another plugin opens.
@@ -29,7 +28,8 @@ _MOST_PLUGINS = 3
 
 def _needs_plugin(url: str) -> bool:
     """Return True if a plugin opens the database of a URL."""
-    return _SCHEME.match(url) is not None and _SQLITE.match(url) is None
+    scheme = _SCHEME.match(url)
+    return scheme is not None and scheme[1].lower().partition("+")[0] != "sqlite"
 
 
 def home_with_backend(

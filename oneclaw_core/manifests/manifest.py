@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from oneclaw_core.errors import ToolDefinitionError, UsageError
 from oneclaw_core.tools.invoke import DeferredTool, Executable, FunctionTarget
@@ -447,8 +447,7 @@ Report = Callable[..., None]
 """Takes the JSON Pointer of a fault within the entry, what is wrong, and whether something is left out for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestSource:
+class ManifestSource(NamedTuple):
     """The manifest that an entry stands in.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 ProviderFactory = Callable[["ProviderConfig"], "Provider"]
 
 
-@dataclass(frozen=True, slots=True)
-class PreconfiguredProvider:
+class PreconfiguredProvider(NamedTuple):
     """A provider that is there without being added.
 
     Attributes:

@@ -17,21 +17,21 @@ _Call = TypeVar("_Call")
 
 # What the names of environment variables that hold secrets end in, by the convention that vendors follow.
 SECRET_SUFFIXES = ("_API_KEY", "_ACCESS_KEY", "_SECRET_KEY", "_TOKEN", "_SECRET", "PASSWORD")
-# What speaks of a secret in a name, as one of its words or behind the last one.
-_SECRET_NAME = re.compile(
+# What speaks of a secret in a name, as one of its words or behind the last one. Every command imports this module, and
+# few look for such names: the patterns are compiled by who uses them.
+_TELLING_NAME = (
     r"(?:^|_)(?:APIKEY|AUTH(?!_SOCK)|AUTHORIZATION|BEARER|COOKIE|CREDENTIAL|CREDS?|DSN|FERNET|HMAC|JWT|KEY|PASS"
     r"|PASSPHRASE|PASSWD|PAT|PEPPER|PSWD|SALT|SECRET|SIGNATURE|SK|TOKEN|WEBHOOK|CONN_?STR|MFA|MNEMONIC|OTP|PASSCODE|PIN"
     r"|PINCODE|PWORD|SAS|SEED|TOTP|UNSEAL|(?:BACKUP|LICENSE|RECOVERY)_?CODE)S?(?:_|$)|CREDENTIALS"
     # In other languages, too.
     r"|PASSWORD|PASSWORT|CONTRASENA|MOT_?DE_?PASSE|SENHA|CONNECTION_?STRING|ACCESSKEY|APIKEY|PRIVATE_?KEY|SECRETKEY"
-    r"|UNSEALKEY|(?:TOKEN|SECRET|PASSWD|PGPASS|_PWD|_PW)$",
-    re.IGNORECASE,
+    r"|UNSEALKEY|(?:TOKEN|SECRET|PASSWD|PGPASS|_PWD|_PW)$"
 )
 # Ends of names that other words have too, such as MONKEY: the value decides.
 _ENDS_LIKE_A_SECRET = ("KEY", "KEYS", "PASS", "PAT")
-_LIKE_A_KEY = re.compile(r"(?!/|~)[!-~]{12,}")
+_LIKE_A_KEY = r"(?!/|~)[!-~]{12,}"
 # Values that are keys by their shape, whatever their variable is called.
-_SECRET_VALUE = re.compile(
+_TELLING_VALUE = (
     r"\b(?:sk-|[rs]k_live_|gh[opsur]_|github_pat_|glpat-|xox[abeprs]-|AIza|AKIA|ASIA|npm_|pypi-|hf_|dop_v1_|SG\.)"
     r"[\w.-]{10,}|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.|-----BEGIN [A-Z ]*PRIVATE KEY|hooks\.slack\.com/services/"
     r"|discord(?:app)?\.com/api/webhooks/"
@@ -44,9 +44,8 @@ _SECRET_VALUE = re.compile(
 )
 _OWN_PREFIX = "ONECLAW_"
 # Of a database, a proxy or a service: SCHEME://USER:PASSWORD@HOST, ?password=PASSWORD as libpq takes it, or ?key=KEY.
-_PASSWORD_IN_URL = re.compile(
-    r"://[^\s/?#:@]*:([^\s/?#]+)@|[?&](?:[\w-]*[_-])?(?:password|key|apikey|token|secret|sig|signature)=([^\s&#]+)",
-    re.IGNORECASE,
+_KEY_IN_URL = (
+    r"://[^\s/?#:@]*:([^\s/?#]+)@|[?&](?:[\w-]*[_-])?(?:password|key|apikey|token|secret|sig|signature)=([^\s&#]+)"
 )
 # A shorter value would be found in ordinary words.
 SHORTEST_SECRET_CHARACTERS = 8
@@ -209,7 +208,7 @@ def without_secrets(environ: Mapping[str, str] | None = None) -> dict[str, str]:
 
 def is_secret_name(name: str) -> bool:
     """Return True if a name speaks of a key, token, secret or password, such as ``api-key``."""
-    return _SECRET_NAME.search(name.replace("-", "_")) is not None
+    return re.search(_TELLING_NAME, name.replace("-", "_"), re.IGNORECASE) is not None
 
 
 def _is_own(name: str) -> bool:
@@ -217,11 +216,12 @@ def _is_own(name: str) -> bool:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    if _SECRET_NAME.search(name) or _SECRET_VALUE.search(value):
+    if re.search(_TELLING_NAME, name, re.IGNORECASE) or re.search(_TELLING_VALUE, value):
         return True
-    if name.upper().endswith(_ENDS_LIKE_A_SECRET) and _LIKE_A_KEY.fullmatch(value):
+    if name.upper().endswith(_ENDS_LIKE_A_SECRET) and re.fullmatch(_LIKE_A_KEY, value):
         return True
-    return "://" in value and not name.upper().endswith("_PROXY") and _PASSWORD_IN_URL.search(value) is not None
+    is_url = "://" in value and not name.upper().endswith("_PROXY")
+    return is_url and re.search(_KEY_IN_URL, value, re.IGNORECASE) is not None
 
 
 def _repeats(value: str, secret: str) -> bool:
@@ -245,7 +245,7 @@ def _passwords_in(url: str) -> set[str]:
     """The passwords in a URL, as they are written there and as they are meant."""
     from urllib.parse import unquote
 
-    written = {match[1] or match[2] for match in _PASSWORD_IN_URL.finditer(url)}
+    written = {match[1] or match[2] for match in re.finditer(_KEY_IN_URL, url, re.IGNORECASE)}
     return written | {unquote(each) for each in written}
 
 

@@ -12,11 +12,10 @@ import re
 import time
 from abc import ABC, abstractmethod
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from oneclaw_core.errors import StoreDamagedError, StoreError, StoreVersionError
 
@@ -74,8 +73,7 @@ class ColumnType(StrEnum):
     BYTES = "bytes"
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(NamedTuple):
     """The syntax of statements for one kind of database.
 
     Attributes:
@@ -286,8 +284,7 @@ class SearchIndex(ABC):
         return ": ".join(each for each in (name, title) if each)
 
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
+class Inspection(NamedTuple):
     """The state of a database, for ``oneclaw doctor``.
 
     Attributes:

@@ -14,9 +14,8 @@ import os
 import re
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from oneclaw_core.errors import StoreError
 from oneclaw_core.system.private_files import make_private_directory
@@ -34,12 +33,11 @@ _LONGEST_PAUSE_SECONDS = 0.1
 # A younger file may be about to be locked by a turn that would not wait.
 _LEAST_AGE_SECONDS = 3_600
 # Of sessions, and of processes with work in the background.
-_OURS = re.compile(r"(?:process-)?[0-9a-f]{32}\.lock")
+_OURS = r"(?:process-)?[0-9a-f]{32}\.lock"
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-@dataclass(frozen=True, slots=True)
-class HeldSession:
+class HeldSession(NamedTuple):
     """An acquired lock of a session.
 
     Attributes:
@@ -117,7 +115,7 @@ def remove_unheld(directory: Path) -> None:
     latest = time.time() - _LEAST_AGE_SECONDS
     with suppress(OSError):
         for entry in list(os.scandir(directory)):
-            if _OURS.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < latest:
+            if re.fullmatch(_OURS, entry.name) and entry.stat(follow_symlinks=False).st_mtime < latest:
                 path = directory / entry.name
                 if (descriptor := _try(path)) is not None:
                     _release(descriptor, path)

@@ -5,8 +5,7 @@ Points in time are integers, see :mod:`oneclaw_core.sessions.backend`; JSON is t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.sessions.backend import ColumnType, Dialect
 
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 _QUOTED = frozenset({"key", "position"})
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column.
 
     Attributes:
@@ -41,8 +39,7 @@ class Column:
     remark: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(NamedTuple):
     """An index.
 
     Attributes:
@@ -58,8 +55,7 @@ class Index:
     is_unique: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """A table.
 
     Attributes:

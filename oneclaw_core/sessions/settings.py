@@ -7,7 +7,7 @@ tables of settings and disabled tools as they are.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from oneclaw_core.errors import SettingsError, UsageError
@@ -58,7 +58,7 @@ _SET_GRANT = f"""
 _REMOVE_GRANTS = "DELETE FROM grants WHERE permission = :permission AND pattern = :pattern"
 _USED = f"UPDATE grants SET last_used_at = :moment WHERE {_THIS}"
 # All but the key of the grant.
-_LOG_COLUMNS = tuple(each.name for each in fields(PermissionUse) if each.name != "grant")
+_LOG_COLUMNS = tuple(each for each in PermissionUse._fields if each != "grant")
 _RECORD = insertion("permission_log", _LOG_COLUMNS)
 _READ_LOG = f"SELECT {', '.join(_LOG_COLUMNS)} FROM permission_log"
 _LOG = f"{_READ_LOG} ORDER BY id DESC LIMIT :limit"

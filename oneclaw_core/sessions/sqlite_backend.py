@@ -27,7 +27,7 @@ APPLICATION_ID = 0x4F436C77
 # Identify a file restored from an SQL dump, which loses the application id.
 _TELLING_TABLES = frozenset({"schema_version", "sessions", "messages"})
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_SCHEME = r"([A-Za-z][A-Za-z0-9+.-]*)://"
 _SQLITE_PREFIXES = ("sqlite:///", "sqlite+pysqlite:///")
 
 # How SQLite stores the values of a type, if not as an integer.
@@ -54,7 +54,7 @@ def path_of(url: str) -> Path:
             if not name or name.startswith((":memory:", "file:")) or "\x00" in name:
                 raise StoreError("the database URL names no file: write sqlite:///PATH")
             return Path(name).absolute()
-    scheme = _SCHEME.match(url)
+    scheme = re.match(_SCHEME, url)
     what = f"databases of type {scheme[1]!r} are not supported" if scheme else "the database URL is not understood"
     raise StoreError(f"{what}: write sqlite:///PATH, or postgresql+psycopg://USER:PASSWORD@HOST/DATABASE")
 

@@ -36,10 +36,10 @@ _HEADER_BYTES = 100
 
 KEPT_SNAPSHOTS = 5
 SNAPSHOT_MOMENT = "%Y%m%dT%H%M%S.%fZ"
-SNAPSHOT = re.compile(r"(?P<name>(?P<stem>.+)-(?P<moment>\d{8}T\d{6}\.\d{6}Z)-(?P<reason>.+)\.db)(?P<log>-wal)?")
+SNAPSHOT = r"(?P<name>(?P<stem>.+)-(?P<moment>\d{8}T\d{6}\.\d{6}Z)-(?P<reason>.+)\.db)(?P<log>-wal)?"
 """The names of the files of snapshots."""
 
-_OF_MIGRATION = re.compile(r"(.+-)?schema-\d+")
+_OF_MIGRATION = r"(.+-)?schema-\d+"
 _log = logging.getLogger("oneclaw.store")
 
 # Of lock files.
@@ -47,7 +47,7 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _WAIT_SECONDS = 60.0
 _MOMENT_SECONDS = 2.0  # for others that lock the directory to acquire a lock in it
 _RETRY_SECONDS = 0.02
-_COMMAND = re.compile(r"[a-z][a-z-]*")
+_COMMAND = r"[a-z][a-z-]*"
 
 
 def is_there(path: Path) -> bool:
@@ -188,9 +188,9 @@ def remove_old_snapshots(path: Path) -> None:
     """Keep the newest snapshots of a database: those from before migrations, and separately all others."""
     kinds: dict[bool, set[str]] = {True: set(), False: set()}
     for file in snapshot_directory(path).iterdir():
-        named = SNAPSHOT.fullmatch(file.name)
+        named = re.fullmatch(SNAPSHOT, file.name)
         if named is not None and named["stem"] == path.stem:
-            kinds[_OF_MIGRATION.fullmatch(named["reason"]) is not None].add(named["name"])
+            kinds[re.fullmatch(_OF_MIGRATION, named["reason"]) is not None].add(named["name"])
     for names in kinds.values():
         for name in sorted(names)[:-KEPT_SNAPSHOTS]:
             for suffix in ("", "-wal"):
@@ -328,7 +328,7 @@ def _program() -> str:
     """Name this program, without arguments that could be private."""
     program = Path(sys.argv[0]) if sys.argv and sys.argv[0] not in ("", "-c", "-m") else Path(sys.executable)
     name = "oneclaw" if program.name == "__main__.py" and program.parent.name == "oneclaw_core" else program.name
-    is_command = name == "oneclaw" and len(sys.argv) > 1 and _COMMAND.fullmatch(sys.argv[1])
+    is_command = name == "oneclaw" and len(sys.argv) > 1 and re.fullmatch(_COMMAND, sys.argv[1])
     return f"{name} {sys.argv[1]}" if is_command else name
 
 

@@ -46,14 +46,14 @@ _PARTS = {
 
 _HOME_FILES = {"MEMORY.md": "memory", "skills": "skills", "tools": "javascript"}
 
-_PLUGIN_KEY = re.compile(r"([A-Za-z0-9_-][A-Za-z0-9_.-]*)\.\w+")
+_PLUGIN_KEY = r"([A-Za-z0-9_-][A-Za-z0-9_.-]*)\.\w+"
 
 
 def plugin_of(key: str) -> str | None:
     """Return the plugin that a key like ``PLUGIN.FIELD`` belongs to, ``None`` for a key of OneClaw itself."""
     if key in _OTHER_KEYS:
         return _OTHER_KEYS[key]
-    match = _PLUGIN_KEY.fullmatch(key)
+    match = re.fullmatch(_PLUGIN_KEY, key)
     return match[1] if match else None
 
 

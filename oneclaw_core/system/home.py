@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NO_USER_DIRECTORY = "this user has no home directory: set HOME, or set ONECLAW_HOME to a directory for OneClaw"
 PROFILE_VARIABLE = "ONECLAW_PROFILE"
-_PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_PROFILE = r"[a-z0-9][a-z0-9_-]{0,62}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,8 @@ def find_profiles(environ: Mapping[str, str] | None = None) -> dict[str, Path]:
     """
     folder = _profiles_folder(_directory(os.environ if environ is None else environ))
     try:
-        return {each.name: each for each in sorted(folder.iterdir()) if _PROFILE.fullmatch(each.name) and each.is_dir()}
+        folders = sorted(each for each in folder.iterdir() if each.is_dir())
+        return {each.name: each for each in folders if re.fullmatch(_PROFILE, each.name)}
     except OSError:
         return {}
 
@@ -151,7 +152,7 @@ def check_profile_name(name: str) -> None:
     Raises:
         UsageError: with the rule.
     """
-    if not _PROFILE.fullmatch(name):
+    if not re.fullmatch(_PROFILE, name):
         raise UsageError(
             f"{name[:100]!r} is not a valid name for a profile: use 1 to 63 lower-case letters, digits, '_' and '-', "
             "beginning with a letter or a digit"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import logging
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core.contract.tool_source import KnownTool, ListingContext, SourceGroup, SourceTool
 from oneclaw_core.errors import OneClawError, PluginError, ToolDefinitionError, describe_error
@@ -28,8 +28,7 @@ _MAX_BYTES = 64_000_000
 _log = logging.getLogger("oneclaw.plugins")
 
 
-@dataclass(frozen=True, slots=True)
-class KnownGroup:
+class KnownGroup(NamedTuple):
     """A tool group that a source published when it last ran.
 
     Attributes:
@@ -53,8 +52,7 @@ class KnownGroup:
         return cls(ToolGroupDefinition(**stored), is_open, origin)
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """The tools and groups that a source published when it last ran.
 
     Attributes:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from oneclaw_core.errors import PluginError, describe_error
 from oneclaw_core.system.threads import run_in_thread
@@ -64,8 +63,7 @@ def _calling_convention(tool_type: type) -> tuple[bool, bool, bool]:
     return runs_itself, inspect.iscoroutinefunction(execute), takes_context
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionTarget:
+class FunctionTarget(NamedTuple):
     """The location of a function.
 
     Attributes:

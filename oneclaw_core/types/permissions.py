@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from oneclaw_core.types.text import BLANKS, INVISIBLE_CHARACTERS
 
@@ -35,8 +35,7 @@ KNOWN_PERMISSIONS: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionMeaning:
+class PermissionMeaning(NamedTuple):
     """The meaning of a permission as stated by one source.
 
     Attributes:
@@ -143,8 +142,7 @@ class Grant:
         return self.permission, self.pattern, self.agent, self.task, self.directory
 
 
-@dataclass(frozen=True, slots=True)
-class PassingGrant:
+class PassingGrant(NamedTuple):
     """A grant that is not stored: for a session, or for the rest of a script.
 
     Attributes:
@@ -158,8 +156,7 @@ class PassingGrant:
     asked_again: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionUse:
+class PermissionUse(NamedTuple):
     """A permission that was asked for, and the answer: an entry of the audit log.
 
     Attributes:

@@ -141,7 +141,7 @@ def test_a_grant_keeps_all_that_it_holds_for_and_when_it_was_used(tmp_path: Path
             assert narrow.last_used_at is not None
             logged = await store.permission_log(10)
             assert [(each.permission, each.is_granted) for each in logged] == [("a.b", False), ("shell.execute", True)]
-            assert [replace(each, at=use.at, grant=use.grant) for each in await store.permission_log(10, "s1")] == [use]
+            assert [each._replace(at=use.at, grant=use.grant) for each in await store.permission_log(10, "s1")] == [use]
 
     asyncio.run(main())
 

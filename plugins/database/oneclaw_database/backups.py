@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -110,7 +111,7 @@ def list_snapshots(directory: Path) -> list[Snapshot]:
     """List the snapshots of the databases in a directory, the oldest first."""
     found = []
     for file in snapshot_directory(directory / "any.db").glob("*.db"):
-        named = SNAPSHOT.fullmatch(file.name)
+        named = re.fullmatch(SNAPSHOT, file.name)
         with suppress(OSError, ValueError):
             if named is not None:
                 taken_at = datetime.strptime(named["moment"], SNAPSHOT_MOMENT).replace(tzinfo=UTC)
@@ -158,7 +159,7 @@ def _keep_damaged(path: Path) -> Path | None:
 
 def _other_database(copy: Path, path: Path) -> Path | None:
     """Return the database that a snapshot is of, if it is not the main one but a plugin's own one."""
-    named = SNAPSHOT.fullmatch(copy.name)
+    named = re.fullmatch(SNAPSHOT, copy.name)
     if named is None or copy.parent.name != snapshot_directory(path).name:
         return None
     place = copy.parent.parent

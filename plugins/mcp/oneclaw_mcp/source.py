@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneclaw_core import OneClawError, SourceTool, ToolSource
 from oneclaw_core.plugins import GroupTools, PluginProblem, SourceGroup
@@ -41,8 +40,7 @@ def list_servers(context: ListingContext, tools: SourceTools) -> None:
         _Published(folder, None).publish(tools)
 
 
-@dataclass(frozen=True, slots=True)
-class McpTool:
+class McpTool(NamedTuple):
     """A tool of a server.
 
     Attributes:
