@@ -6,9 +6,7 @@ Everything is read from the source; nothing of the core is imported. `tests/test
 from __future__ import annotations
 
 import ast
-import io
 import sys
-import tokenize
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,9 +28,6 @@ NOUNS = (
 """The nouns of a turn, and those that they replace."""
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_UNCOUNTED = {
-    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
-}  # fmt: skip
 _CROSSINGS = {"call_soon_threadsafe", "run_coroutine_threadsafe", "run_on", "call_on"}
 
 
@@ -59,14 +54,15 @@ class Module:
     @cached_property
     def code_lines(self) -> int:
         """Count the lines that are neither blank, comment nor docstring."""
-        lines: set[int] = set()
-        for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
-            if token.type not in _UNCOUNTED:
-                lines.update(range(token.start[0], token.end[0] + 1))
+        rows = (row.strip() for row in self.text.split("\n"))
+        lines = {number for number, row in enumerate(rows, 1) if row and not row.startswith("#")}
+        docstrings: set[int] = set()
         for node in ast.walk(self.tree):
-            if isinstance(node, (ast.Module, ast.ClassDef, *_DEFINITIONS)) and ast.get_docstring(node) is not None:
-                lines.difference_update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-        return len(lines)
+            if isinstance(node, ast.Constant | ast.JoinedStr):
+                lines.update(_rows_of(node))  # a text of several lines may have blank ones
+            elif isinstance(node, (ast.Module, ast.ClassDef, *_DEFINITIONS)) and ast.get_docstring(node) is not None:
+                docstrings.update(_rows_of(node.body[0]))
+        return len(lines - docstrings)
 
     @property
     def floor(self) -> str:
@@ -75,6 +71,10 @@ class Module:
     @property
     def is_of_spine(self) -> bool:
         return self.floor in SPINE
+
+
+def _rows_of(node: ast.expr | ast.stmt) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def modules() -> list[Module]:

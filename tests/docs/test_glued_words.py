@@ -28,6 +28,7 @@ MANIFESTS = [
     *ROOT.glob("plugins/*/oneclaw_*/**/*.json"),
 ]
 CAPITAL_INSIDE = re.compile(r"(?<![\w./$%@:`'\"{<=-])[A-Za-z]*[a-z][A-Z][a-z]+[A-Za-z]*(?![\w`(=/:-])")
+ONE_WORD = re.compile(r"[\"']([A-Za-z]+)[\"']")
 LOWER_CASE_WORD = re.compile(r"(?:^|(?<=\s))[a-z]{2,}(?=[\s,.;:]|$)")
 QUOTED = re.compile(r"^```.*?^```$|<!--.*?-->|`[^`\n]*`|\]\([^)]*\)|https?://\S+", re.MULTILINE | re.DOTALL)
 
@@ -59,7 +60,7 @@ def strings_of(path: Path) -> tuple[str, ...]:
 def words_of_code() -> frozenset[str]:
     """Collect the public names, Python's own, and texts of one word, which are keys and values of services."""
     public = re.findall(r"\w+", (ROOT / "release" / "public-api.txt").read_text(encoding="utf-8"))
-    single = (text for path in CODE for text in strings_of(path) if re.fullmatch(r"[A-Za-z]+", text))
+    single = (word for path in CODE for word in ONE_WORD.findall(path.read_text(encoding="utf-8")))
     return frozenset({*KNOWN, *public, *dir(builtins), *single})
 
 
