@@ -413,7 +413,7 @@ class ToolDefinition(_StoredParameters):
         values = {**optional, **data, "behaviour": behaviour}
         values |= {each: tuple(values[each]) for each in ("required_permissions", "reads")}
         values["_text"] = values.pop("parameters")
-        for name in ("_text", *(each.name for each in fields(cls) if each.name != "parameters")):
+        for name in _STORED:
             object.__setattr__(made, name, values[name])
         return made
 
@@ -460,6 +460,9 @@ class ToolDefinition(_StoredParameters):
                 f'tool {self.name!r}: reads must be a list of "outside" and "private", not {reads!r}', "/reads"
             )
         object.__setattr__(self, "reads", tuple(reads))
+
+
+_STORED = ("_text", *(each.name for each in fields(ToolDefinition) if each.name != "parameters"))
 
 
 def check_name(name: object, what: str) -> None:
