@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
-from all_tests import forgotten_secrets, pytest_configure, tmp_path
+from all_tests import forgotten_secrets, own_cache, pytest_configure, tmp_path
 
-__all__ = ["forgotten_secrets", "pytest_configure", "tmp_path"]
+__all__ = ["forgotten_secrets", "own_cache", "pytest_configure", "tmp_path"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,9 +1,17 @@
 """Fixtures for the tests of the core."""
 
-from all_tests import forgotten_secrets, pytest_configure, tmp_path
+from all_tests import forgotten_secrets, own_cache, pytest_configure, tmp_path
 from databases import database_environ, postgres, postgres_server
 from unchanged_checkout import look_at_checkout_once
 
-__all__ = ["database_environ", "forgotten_secrets", "postgres", "postgres_server", "pytest_configure", "tmp_path"]
+__all__ = [
+    "database_environ",
+    "forgotten_secrets",
+    "own_cache",
+    "postgres",
+    "postgres_server",
+    "pytest_configure",
+    "tmp_path",
+]
 
 look_at_checkout_once()

@@ -19,7 +19,7 @@ from oneclaw_core import MessageType, ToolCallStatus
 from oneclaw_core.sessions.store import Store
 from oneclaw_core.system.home import find_home
 
-pytestmark = pytest.mark.one_python
+pytestmark = [pytest.mark.one_python, pytest.mark.usefixtures("own_cache")]
 
 ROUNDS = 4
 KILLS = 20 if IS_LONG else 2

@@ -21,7 +21,7 @@ from oneclaw_core import OneClaw
 from oneclaw_core.channels import Inbound
 from oneclaw_core.http import ServerTokens
 
-pytestmark = pytest.mark.one_python
+pytestmark = [pytest.mark.one_python, pytest.mark.usefixtures("own_cache")]
 DOT = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4//8/AAX+Av4N70a4AAAAAElFTkSuQmCC")
 
 

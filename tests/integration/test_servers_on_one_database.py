@@ -15,7 +15,7 @@ from postgres_server import database_on_server
 
 from oneclaw_core import OneClaw
 
-pytestmark = pytest.mark.one_python
+pytestmark = [pytest.mark.one_python, pytest.mark.usefixtures("own_cache")]
 
 WORDS = [f"word{number} " for number in range(30)]
 

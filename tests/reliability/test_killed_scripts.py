@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import script_to_kill
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 DONE = 9  # effects of the whole script
 # A process that has imported everything is forked for each run: a fresh program takes a second to start.
 FORKS = multiprocessing.get_context("forkserver")

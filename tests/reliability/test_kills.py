@@ -30,7 +30,7 @@ from oneclaw_core.sessions.store import Store
 from oneclaw_core.system.home import find_home
 from oneclaw_core.types.messages import MessageType, ToolCallStatus
 
-pytestmark = [pytest.mark.one_python, pytest.mark.long]
+pytestmark = [pytest.mark.one_python, pytest.mark.long, pytest.mark.usefixtures("own_cache")]
 
 PROGRAM = Path(__file__).with_name("work_to_kill.py")
 VERSION_1 = (Path(__file__).parents[1] / "sessions" / "version_1.sql").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ import needed_programs
 import own_environment  # noqa: F401  # before keyring is imported
 import pytest
 from filelock import FileLock
-from folders_of_tests import tmp_path
+from folders_of_tests import own_cache, tmp_path
 from forgotten_secrets import forgotten_secrets
 from how_long import register_profiles
 from known_packages import look_for_packages_once
@@ -18,7 +18,7 @@ from no_waiting_for_disks import wait_for_no_disk
 from prepared_databases import prepare_databases_once
 from shared_fork_servers import share_fork_servers
 
-__all__ = ["forgotten_secrets", "pytest_configure", "tmp_path"]
+__all__ = ["forgotten_secrets", "own_cache", "pytest_configure", "tmp_path"]
 
 needed_programs.hide_programs()
 register_profiles()

@@ -1,10 +1,12 @@
-"""The fixture ``tmp_path``, made at once.
+"""The folders of a test: ``tmp_path``, made at once, and ``own_cache``.
 
-pytest's own looks through the folders of all tests before it makes the next, and renews a link to it. After thousands
-of tests that takes two milliseconds each time.
+pytest's own ``tmp_path`` looks through the folders of all tests before it makes the next, and renews a link to it.
+After thousands of tests that takes two milliseconds each time.
 """
 
+import os
 import re
+import shutil
 from itertools import count
 
 import pytest
@@ -19,3 +21,10 @@ def tmp_path(request, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / f"{name}{next(_numbers)}"
     path.mkdir(mode=0o700)
     return path
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """A copy of the cache, for programs that are killed: a plugin that one is importing then is left alone later."""
+    shutil.copytree(os.environ["XDG_CACHE_HOME"], tmp_path / "cache of the test")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache of the test"))

@@ -15,6 +15,8 @@ from oneclaw_checkpoints.recorder import DATABASE, Recorder, recorder_of
 from oneclaw_checkpoints.states import put_back
 from oneclaw_checkpoints.undoing import BEGUN, finish_interrupted
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 
 class Killed(BaseException):
     """Ends what runs, as a kill does."""

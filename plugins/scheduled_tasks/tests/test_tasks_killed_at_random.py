@@ -12,7 +12,7 @@ from tasks_rig import DEADLINE_SECONDS, not_successful, until
 
 from oneclaw_core import MessageType, OneClaw, StoreError, ToolCallStatus
 
-pytestmark = pytest.mark.one_python
+pytestmark = [pytest.mark.one_python, pytest.mark.usefixtures("own_cache")]
 
 IS_LONG = os.environ.get("ONECLAW_TESTS_LONG", "") not in ("", "0")
 RUNS, KILLS = (500, 60) if IS_LONG else (10, 2)

@@ -16,6 +16,8 @@ from tasks_rig import DEADLINE_SECONDS, not_successful, until
 from oneclaw_core import OneClaw
 from oneclaw_core.cli.main import main
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 
 def fetching(server, path, **options):
     """A task that is due in the minute after the next and asks a server for something."""
