@@ -16,6 +16,7 @@ import sys
 import zlib
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from importlib import invalidate_caches
 from typing import TYPE_CHECKING, Any
 
@@ -243,10 +244,16 @@ def _parse(path: Path) -> tuple[dict[str, list[str]], _Rows]:
         header, _, body = (read_private(path, MAX_BYTES) or b"").partition(b"\n")
         if json.loads(header) != {**_identity(), "checksum": zlib.crc32(body)}:
             return {}, {}
-        searches, rows = json.loads(body)
+        searches, rows = _loaded(body)
     except (OneClawError, ValueError):
         return {}, {}
     return searches, rows
+
+
+@lru_cache(maxsize=1)
+def _loaded(body: bytes) -> Any:
+    """Load JSON data; homes that are opened one after another read the same."""
+    return json.loads(body)
 
 
 def _identity() -> dict[str, Any]:
