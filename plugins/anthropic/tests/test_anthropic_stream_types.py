@@ -8,9 +8,6 @@ from anthropic_types import messages_event
 from history_entries import unknown_fields
 from pydantic import ValidationError
 
-# The library takes seconds to import.
-pytestmark = pytest.mark.one_python
-
 CALL = messages_stream.call("find", {"q": "ä"}, call_id="toolu_1")
 MESSAGES = [
     messages_stream.events(messages_stream.text("Hello"), stop_reason="end_turn"),

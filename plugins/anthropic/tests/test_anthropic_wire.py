@@ -56,7 +56,6 @@ def check(sent):
     assert forced(messages_request().validate_python(sent)) == sent
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("loading", [ToolLoading.NATIVE, ToolLoading.APPEND])
 def test_every_request_of_a_session_fits_the_types_of_the_sdk(loading):
     session = played_session(loading)
@@ -65,7 +64,6 @@ def test_every_request_of_a_session_fits_the_types_of_the_sdk(loading):
         check(json.loads(sent))
 
 
-@pytest.mark.one_python
 def test_the_check_against_the_types_finds_what_is_wrong():
     sent = json.loads(played_session().sent[-1])
     sent["messages"][0]["content"][0]["oops"] = 1

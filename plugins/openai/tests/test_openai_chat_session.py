@@ -107,7 +107,6 @@ def without_echo(body):
     return body | {"messages": messages}
 
 
-@pytest.mark.one_python
 @pytest.mark.parametrize("server", [OPENAI, LOCAL])
 def test_every_request_of_a_session_is_valid_by_openais_types(server):
     for request in three_turns():
@@ -115,7 +114,6 @@ def test_every_request_of_a_session_is_valid_by_openais_types(server):
         assert judged(body) == without_echo(body)
 
 
-@pytest.mark.one_python
 def test_the_judge_sees_what_is_wrong_deep_inside():
     body = json.loads(RequestEncoder(OPENAI).encode(three_turns()[0]))
     body["messages"][1]["content"][1]["image_url"] = {"address": "x"}

@@ -8,9 +8,6 @@ from history_entries import unknown_fields
 from openai_types import responses_event
 from pydantic import ValidationError
 
-# The library takes seconds to import.
-pytestmark = pytest.mark.one_python
-
 ITEMS = (
     responses_stream.reasoning("Hm.", "So."),
     responses_stream.message("I look 🙂.", phase="commentary"),

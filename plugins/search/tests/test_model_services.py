@@ -137,7 +137,8 @@ def test_failures_of_the_search_and_of_the_model_are_told(search_with, web_serve
     assert "has to be one that can search" in assert_tool_error(search(query="otters"), "execution_error")
 
 
-@pytest.mark.one_python  # needs the libraries of the vendors
+@pytest.mark.long  # five seconds, to import the libraries of the vendors
+@pytest.mark.one_python
 @pytest.mark.parametrize("backend", SERVICES)
 def test_requests_and_answers_fit_the_types_of_the_vendor(search_with, web_server, backend):
     path, answer, _ = SERVICES[backend]
