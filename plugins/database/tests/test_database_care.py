@@ -14,6 +14,9 @@ from databases import VARIABLE
 
 from oneclaw_core.cli.main import main
 
+# A home has SQLite unless a test says otherwise.
+pytestmark = pytest.mark.only("sqlite")
+
 VERSION_1 = (Path(__file__).parents[3] / "tests" / "sessions" / "version_1.sql").read_text(encoding="utf-8")
 
 
