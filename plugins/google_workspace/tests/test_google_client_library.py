@@ -13,7 +13,8 @@ from google_tour import take_the_tour
 from oneclaw_google_workspace.methods import METHODS
 from oneclaw_google_workspace.scopes import TOOL_SCOPES
 
-pytestmark = pytest.mark.one_python
+# Eight seconds. In the tests of each service, the stand-in compares requests with Google's descriptions.
+pytestmark = [pytest.mark.long, pytest.mark.one_python]
 
 
 @pytest.fixture(scope="module")
