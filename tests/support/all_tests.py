@@ -21,7 +21,6 @@ from shared_fork_servers import share_fork_servers
 __all__ = ["forgotten_secrets", "own_cache", "pytest_configure", "tmp_path"]
 
 needed_programs.hide_programs()
-register_profiles()
 share_fork_servers()
 wait_for_no_disk()
 prepare_databases_once()
@@ -61,11 +60,21 @@ class _CollectingInTurn:
                 path.unlink(missing_ok=True)
 
 
+class _ProfilesOfHypothesis:
+    """Tell hypothesis how much to try before a module that uses it is imported; other starts need not import it."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pycollect_makemodule(self, module_path):
+        if "hypothesis" in module_path.read_text(encoding="utf-8"):
+            register_profiles()
+
+
 def pytest_configure(config):
     """Register the parts that work for the whole run, once."""
     parts = {
         "needed_programs": needed_programs,
         "marked_files": marked_files,
+        "profiles_of_hypothesis": _ProfilesOfHypothesis(),
         "rare_garbage_collection": _RareGarbageCollection(),
         "collecting_in_turn": _CollectingInTurn(),
     }

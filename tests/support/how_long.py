@@ -1,8 +1,7 @@
 """How much is tried: a part, which takes seconds, or with ``ONECLAW_TESTS_LONG=1`` all of it, which takes minutes."""
 
 import os
-
-from hypothesis import settings
+from functools import cache
 
 IS_LONG = os.environ.get("ONECLAW_TESTS_LONG", "") not in ("", "0")
 
@@ -12,8 +11,11 @@ def some(cases, step):
     return list(cases)[:: 1 if IS_LONG else step]
 
 
+@cache
 def register_profiles():
-    """Tell hypothesis how much to try, before pytest reads its options."""
+    """Tell hypothesis how much to try; later calls do nothing."""
+    from hypothesis import settings
+
     # A busy machine is slow now and then; that is no fault of what is tested. CI tries the same examples each time.
     settings.register_profile(
         "oneclaw", deadline=None, derandomize="CI" in os.environ, max_examples=100 if IS_LONG else 10
