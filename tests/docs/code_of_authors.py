@@ -4,11 +4,14 @@ The code blocks of a page become the package ``PAGE.version_1``. A block that is
 file's name there; another is ``line_N``, N being its line on the page, and may use what the blocks before it define.
 When a page writes a file again, the blocks from there on become ``PAGE.version_2``, with the other files of before.
 Lines keep their numbers.
+
+tox runs this in the environment ``types``, with the folder to write to.
 """
 
 import ast
 import re
-from pathlib import PurePath
+import sys
+from pathlib import Path, PurePath
 
 from documentation_pages import PAGES, PLUGIN_PAGES, ROOT, blocks_of
 from oneclaw_devtools.scaffold.files import PluginDetails, plugin_files
@@ -110,6 +113,8 @@ class _Package:
         target = self._folder.joinpath(*self._name.split("."), path)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
+        for folder in target.relative_to(self._folder).parents[:-1]:
+            (self._folder / folder / "__init__.py").touch()
 
 
 def _bindings(tree, module):
@@ -134,3 +139,7 @@ def _import_of(statement, alias):
 
 def _name(text):
     return _NO_NAME.sub("_", text).lower()
+
+
+if __name__ == "__main__":
+    write_code_of_authors(Path(sys.argv[1]))
