@@ -45,6 +45,7 @@ copybutton_prompt_text = "$ "
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
+autodoc_use_type_comments = False
 napoleon_numpy_docstring = False
 # Attributes of dataclasses are listed once, with what their docstring says of them.
 napoleon_use_ivar = True
