@@ -1,6 +1,6 @@
 """What the author of a plugin runs, and what the author's CI runs, with only our built wheels and the package index.
 
-tox runs these tests in the environment ``third-party``; they install packages.
+They install packages. ``test_pages_outside.py`` runs the tox of the package that the tutorial makes.
 """
 
 import re
@@ -9,20 +9,16 @@ from pathlib import Path
 
 import pytest
 import yaml
-from how_long import IS_LONG
-from outside import Outside, built_wheels, interpreters, outside
+from outside import TOX, Outside, built_wheels, interpreters, outside
 
 __all__ = ["built_wheels", "outside"]  # fixtures
 
 pytestmark = [pytest.mark.one_python, pytest.mark.long]
 
-NAMES = ["acme-parcels", *(["Acme.Tables_2", "oneclaw-long-" + "x" * 20, "x2"] if IS_LONG else [])]
+NAMES = ["acme-parcels", "Acme.Tables_2", "oneclaw-long-" + "x" * 20, "x2"]
 ALL_VERSIONS = sorted(interpreters(), key=lambda version: int(version.partition(".")[2]))
-# uv makes the environments of tox in a tenth of the time; in the long form pip does, as for most authors.
-TOX = ["tox"] if IS_LONG else ["tox", "tox-uv"]
-AUTHOR = ["oneclaw-core[standard]", *(["build"] if IS_LONG else []), *TOX]
+AUTHOR = ["oneclaw-core[standard]", "build", *TOX]
 EXPRESSION = re.compile(r"\$\{\{ *matrix\.(\w+) *\}\}")
-only_long = pytest.mark.skipif(not IS_LONG, reason="repeats what others show; ONECLAW_TESTS_LONG=1 runs it")
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +36,7 @@ def make_package(author, name, *, directory=None):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_new_package_passes_its_whole_tox(author, name):
-    package = make_package(author, name)
-    tested = {f"py{version.replace('.', '')}" for version in (ALL_VERSIONS if IS_LONG else ALL_VERSIONS[-1:])}
-    report = author.run("tox", package, TOX_SKIP_ENV=rf"(?!{'|'.join(tested)}$)py3\d+")
-    passed = set(re.findall(r"^  (\S+): OK", report, re.MULTILINE))
-    assert passed >= {"lint", "types", "check", *tested}, report
-    assert "congratulations :)" in report
+    author.run_tox(make_package(author, name))
 
 
 def steps_of(workflow):
@@ -65,7 +56,6 @@ def steps_of(workflow):
             yield name, version, [filled(step["run"]) for step in job["steps"] if "run" in step]
 
 
-@only_long
 def test_the_steps_of_its_workflow_pass(author, tmp_path, built_wheels):
     package = make_package(author, "acme-parcels")
     workflow = yaml.safe_load((package / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8"))
@@ -74,7 +64,7 @@ def test_the_steps_of_its_workflow_pass(author, tmp_path, built_wheels):
     if not checks:  # the version that it names is not here
         checks = [(name, ALL_VERSIONS[0], runs) for name, _, runs in steps_of(workflow) if name == "checks"]
     tests = [job for job in jobs if job[0] == "tests"]
-    for number, (_, version, commands) in enumerate([*checks, *(tests if IS_LONG else tests[:1])]):
+    for number, (_, version, commands) in enumerate([*checks, *tests]):
         runner = Outside(tmp_path / f"runner {number}", built_wheels).make(*TOX[1:], version=version)
         checked_out = shutil.copytree(package, runner.folder / "checkout")
         assert commands
@@ -82,7 +72,6 @@ def test_the_steps_of_its_workflow_pass(author, tmp_path, built_wheels):
             runner.run(command, checked_out, CI="true")
 
 
-@only_long
 def test_the_commands_of_its_readme_work(author):
     package = make_package(author, "acme-parcels", directory=".")
     [block] = re.findall(r"## Work on it\n+```sh\n(.*?)```", (package / "README.md").read_text(), re.DOTALL)
@@ -91,7 +80,6 @@ def test_the_commands_of_its_readme_work(author):
     assert '"words":' in printed or "words" in printed
 
 
-@only_long
 @pytest.mark.parametrize("version", ALL_VERSIONS)
 def test_its_wheel_is_installed_checked_and_removed(outside, version):
     author = outside.make(*AUTHOR, version=version)
@@ -111,7 +99,6 @@ def test_its_wheel_is_installed_checked_and_removed(outside, version):
     assert "acme_greeter_count_words" not in author.run("oneclaw tools list --json", author.folder)
 
 
-@only_long
 def test_uv_runs_it_too(outside):
     author = outside.make(*AUTHOR)
     package = make_package(author, "acme-parcels")

@@ -45,11 +45,14 @@ class PageFollower:
     Args:
         outside: the environment.
         page: the page.
+
+    Attributes:
+        directory: the one that the page has changed to.
     """
 
     def __init__(self, outside, page):
         self._outside, self._page = outside, page
-        self._folder = self._directory = outside.folder / "work"
+        self._folder = self.directory = outside.folder / "work"
         self._folder.mkdir()
         if _EXAMPLE in page.read_text(encoding="utf-8"):
             # The page says that it is a file of the repository.
@@ -77,7 +80,7 @@ class PageFollower:
         if what == "not run" and block.value == _ASKS_INDEX:
             self._run_lines(line for line in block.text.splitlines() if not _MAKES_ENVIRONMENT.fullmatch(line))
         elif what in ("file", "faulty file"):
-            path = self._directory / block.value
+            path = self.directory / block.value
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text, encoding="utf-8")
         elif what == "prints":
@@ -108,19 +111,19 @@ class PageFollower:
         if command == "echo $?":
             self._printed, self._status = f"{self._status}\n", 0
         elif command.startswith("cd "):
-            self._directory = self._directory / command.removeprefix("cd ")
+            self.directory = self.directory / command.removeprefix("cd ")
             self._printed, self._status = "", 0
         elif command.startswith("pip install "):
-            self._outside.run(f"{command} --quiet", self._directory)
+            self._outside.run(f"{command} --quiet", self.directory)
             self._printed, self._status = "...\n", 0
         else:
-            self._printed, self._status = self._outside.run(command, self._directory, is_ok=False, **_VARIABLES)
+            self._printed, self._status = self._outside.run(command, self.directory, is_ok=False, **_VARIABLES)
 
     def _run_python(self, block):
         if self._python is None:
             self._python = subprocess.Popen(
                 [self._outside.programs / "python", "-c", _INTERPRETER],
-                cwd=self._directory,
+                cwd=self.directory,
                 env=self._outside.environ | _VARIABLES,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -5,7 +5,7 @@ import re
 import pytest
 from documentation_pages import ROOT, blocks_of
 from how_long import IS_LONG
-from outside import built_wheels, outside
+from outside import TOX, built_wheels, outside
 from page_follower import PageFollower
 
 __all__ = ["built_wheels", "outside"]  # fixtures
@@ -25,7 +25,8 @@ def test_a_page_works_without_the_checkout(name, outside):
     page = ROOT / "docs" / f"{name}.md"
     installs = _INSTALLS.findall(page.read_text(encoding="utf-8"))
     requirements = installs[0].replace('"', "").split() if installs else ["oneclaw-core[standard]"]
-    follower = PageFollower(outside.make(*requirements), page)
+    is_tox_shown = "`tox` run everything" in page.read_text(encoding="utf-8")
+    follower = PageFollower(outside.make(*requirements, *(TOX if is_tox_shown else ())), page)
     try:
         for block in blocks_of(page):
             try:
@@ -33,5 +34,7 @@ def test_a_page_works_without_the_checkout(name, outside):
             except AssertionError as error:
                 error.add_note(f"in the block at {page.relative_to(ROOT)}:{block.line}")
                 raise
+        if is_tox_shown:
+            outside.run_tox(follower.directory)
     finally:
         follower.close()
