@@ -32,7 +32,7 @@ from oneclaw_core import (
 from oneclaw_core.permissions import Decision, Grant
 from oneclaw_core.providers import ModelResponse, TextDelta
 
-pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
+pytestmark = pytest.mark.every_python
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

@@ -12,7 +12,7 @@ from stand_ins import plugin
 from oneclaw_core import Ask, Deny, ToolContext, ToolResult, hookimpl, tool
 from oneclaw_core.permissions import Decision, Grant
 
-pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
+pytestmark = pytest.mark.every_python
 
 span = contextvars.ContextVar("span", default="none")
 

@@ -22,8 +22,6 @@ from oneclaw_google_workspace.accounts import AccountBook
 
 from oneclaw_core import OneClawError
 
-pytestmark = pytest.mark.lowest_versions
-
 CLIENT_FILE = {"installed": {"client_id": CLIENT_ID, "client_secret": CLIENT_SECRET, "redirect_uris": []}}
 
 

@@ -18,7 +18,7 @@ from provider_session import Service, hello
 from oneclaw_core.errors import ProviderAuthenticationError, SettingsError
 from oneclaw_core.types.model_requests import TextDelta, UsageSoFar
 
-pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
+pytestmark = pytest.mark.every_python
 
 
 def gemini(text, **more):

@@ -17,8 +17,6 @@ from some_schedules import daily
 from oneclaw_core import Message, MessageType, OneClaw, ToolCallStatus
 from oneclaw_core.permissions import Grant
 
-pytestmark = pytest.mark.lowest_versions
-
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 

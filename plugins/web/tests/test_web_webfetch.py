@@ -23,8 +23,6 @@ from pytest_oneclaw.web_server import WebServer, response
 from oneclaw_core import OneClaw, PermissionAnswer, ToolResultEvent
 from oneclaw_core.tools.calls.running_call import CallClock
 
-pytestmark = pytest.mark.lowest_versions
-
 PAGES = Path(__file__).parent / "pages"
 EXPECTED = json.loads((PAGES / "expected.json").read_text(encoding="utf-8"))
 
@@ -52,6 +50,7 @@ def one_space(text):
     return re.sub(r" +\|", " |", re.sub(r"\| +", "| ", text))
 
 
+@pytest.mark.lowest_versions
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_what_a_page_is_about_is_kept_and_the_rest_is_not(name):
     html = decoded_page((PAGES / f"{name}.html").read_bytes(), "text/html")
@@ -62,6 +61,7 @@ def test_what_a_page_is_about_is_kept_and_the_rest_is_not(name):
     assert [each for each in EXPECTED[name]["drop"] if each in text] == []
 
 
+@pytest.mark.lowest_versions
 def test_a_page_comes_as_markdown_marked_as_coming_from_outside(fetch):
     body = "<html><head><title>News</title></head><body><p>All is <b>well</b>.</p></body></html>"
     with WebServer(lambda _: page(body)) as server:
@@ -156,6 +156,7 @@ def test_what_is_no_page_is_refused_with_a_hint(fetch, content_type, body, hint)
     assert hint in result.error_message
 
 
+@pytest.mark.lowest_versions
 @pytest.mark.parametrize(
     ("content_type", "body"),
     [
@@ -214,6 +215,7 @@ def test_an_empty_answer_and_an_empty_shell_are_told(fetch):
     assert "browser" in shell.error_message
 
 
+@pytest.mark.lowest_versions
 @pytest.mark.long
 def test_a_long_page_is_cut_at_an_empty_line(fetch):
     text = "\n\n".join(f"paragraph {number} " + "x" * 80 for number in range(100))
@@ -338,6 +340,7 @@ def test_a_response_that_unpacks_to_gigabytes_stops_at_the_cap(fetch):
     assert peak < 120_000_000
 
 
+@pytest.mark.lowest_versions
 @pytest.mark.parametrize("encoding", ["br", "gzip, gzip", "zstd"])
 def test_a_compression_that_knows_no_bounds_is_refused(fetch, encoding):
     headers = [("Content-Type", "text/html"), ("Content-Encoding", encoding)]
@@ -349,6 +352,7 @@ def body_markdown(body):
     return markdown_of(f"<html><body>{body}</body></html>", "https://site.example/")[1]
 
 
+@pytest.mark.lowest_versions
 @pytest.mark.parametrize(
     ("body", "kept"),
     [
@@ -364,6 +368,7 @@ def test_what_looks_like_noise_and_is_none_is_kept(body, kept):
     assert kept in body_markdown(body)
 
 
+@pytest.mark.lowest_versions
 @pytest.mark.parametrize(
     ("body", "dropped"),
     [
@@ -381,6 +386,7 @@ def test_noise_is_dropped(body, dropped):
     assert dropped not in text
 
 
+@pytest.mark.lowest_versions
 def test_a_page_with_an_xml_declaration_is_a_page():
     html = "<html><head><title>Old</title></head><body><p><b>x</b></p></body></html>"
 
@@ -390,6 +396,7 @@ def test_a_page_with_an_xml_declaration_is_a_page():
     )
 
 
+@pytest.mark.lowest_versions
 def test_columns_of_tables_are_not_padded():
     rows = "<tr><td>a</td><td>1</td></tr>" * 3
 
@@ -415,6 +422,7 @@ def test_of_a_page_that_takes_too_long_the_bare_text_is_given(fetch, monkeypatch
     assert "all bare" in text
 
 
+@pytest.mark.lowest_versions
 @pytest.mark.one_python
 @pytest.mark.parametrize(
     "html",
