@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import replace
 from html import unescape
 from urllib.parse import urlencode
 
@@ -70,7 +69,7 @@ def test_a_run_is_stopped_granted_and_continued_at_the_page(oneclaw_factory):
             await service.add(task)
             session = await claw.begin_session("of the run")
             use = PermissionUse("network.private", "10.0.0.7", "", "http_request", False, "default", session.id)
-            await claw.store.record_permission_use(replace(use, task=task.id))
+            await claw.store.record_permission_use(use._replace(task=task.id))
             lacking = await end_run(service, task, RunStatus.NEEDS_PERMISSION, session=session.id)
             running = await end_run(service, task, RunStatus.RUNNING)
             path = f"/scheduled_tasks/task/{task.id}"
