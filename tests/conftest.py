@@ -2,7 +2,6 @@
 
 from all_tests import forgotten_secrets, own_cache, pytest_configure, tmp_path
 from databases import database_environ, postgres, postgres_server
-from unchanged_checkout import look_at_checkout_once
 
 __all__ = [
     "database_environ",
@@ -13,5 +12,3 @@ __all__ = [
     "pytest_configure",
     "tmp_path",
 ]
-
-look_at_checkout_once()

@@ -17,6 +17,7 @@ from known_packages import look_for_packages_once
 from no_waiting_for_disks import wait_for_no_disk
 from prepared_databases import prepare_databases_once
 from shared_fork_servers import share_fork_servers
+from unchanged_checkout import look_at_checkout_once
 
 __all__ = ["forgotten_secrets", "own_cache", "pytest_configure", "tmp_path"]
 
@@ -25,6 +26,7 @@ share_fork_servers()
 wait_for_no_disk()
 prepare_databases_once()
 look_for_packages_once()
+look_at_checkout_once()
 
 
 class _RareGarbageCollection:
