@@ -47,6 +47,7 @@ def test_the_events_of_the_coming_week_come_in_order_with_offsets(google, calend
     assert google.queries("calendar.events.list")[0]["singleEvents"] == "true"
 
 
+@pytest.mark.long
 def test_days_are_days_of_the_calendar_and_all_day_events_end_on_their_last_day(google, calendar, desk):
     calendar.add("Fair", "2026-03-30", "2026-04-02")
     calendar.add("Late", "2026-03-31T23:30", "2026-03-31T23:45")
@@ -71,6 +72,7 @@ def test_a_zone_that_is_named_is_that_of_the_days_and_of_the_answer(google, cale
     assert len(google.called("calendar.events.list")) == 1
 
 
+@pytest.mark.long
 def test_a_week_over_the_change_of_clocks_ends_at_midnight_all_the_same(google, calendar, desk):
     desk("calendar_list_events", time_min="2026-03-28")
 
@@ -78,6 +80,7 @@ def test_a_week_over_the_change_of_clocks_ends_at_midnight_all_the_same(google, 
     assert (query["timeMin"], query["timeMax"]) == ("2026-03-28T00:00:00+01:00", "2026-04-04T00:00:00+02:00")
 
 
+@pytest.mark.long
 def test_a_series_keeps_its_hour_when_clocks_change(calendar, desk):
     series = calendar.add("Standup", "2026-03-27T09:00", recurrence=["RRULE:FREQ=DAILY;COUNT=4"])
 
@@ -107,6 +110,7 @@ def test_pages_go_on_from_the_moment_the_first_began(calendar, desk):
         assert desk.error("calendar_list_events", page_token=token)[0] == "validation_error"
 
 
+@pytest.mark.long
 def test_events_are_searched_without_an_end_and_by_kind(google, calendar, desk):
     begin = (datetime.now(UTC) + timedelta(days=200)).isoformat()
     calendar.add("Dentist", begin, description="bring the card")
@@ -123,6 +127,7 @@ def test_events_are_searched_without_an_end_and_by_kind(google, calendar, desk):
     assert {event["status"] for event in shown if "status" in event} == {"cancelled"}
 
 
+@pytest.mark.long
 def test_guests_and_their_answers_are_shown_and_many_only_counted(calendar, desk):
     calendar.add("Small", "2026-03-31T10:00", guests={ANA: "accepted", BO: "declined"})
     calendar.add("Big", "2026-03-31T11:00", guests={f"p{number}@example.com": "accepted" for number in range(30)})
@@ -218,6 +223,7 @@ def test_calendars_are_listed_by_the_names_the_user_knows(calendar, desk):
 # Free time
 
 
+@pytest.mark.long
 def test_free_time_is_when_no_one_is_busy(google, calendar, desk):
     calendar.add_calendar(BO, "Bo")
     calendar.add("Mine", "2026-03-30T09:30", "2026-03-30T11:00")
@@ -264,6 +270,7 @@ def test_long_ranges_are_asked_for_in_parts_that_fit_together(google, calendar, 
     assert {slot["minutes"] for slot in answer["free"]} == {480}
 
 
+@pytest.mark.long
 def test_the_day_on_which_clocks_change_is_an_hour_shorter_or_longer(desk):
     def minutes(day, following):
         answer = desk(

@@ -42,6 +42,7 @@ def test_an_event_takes_an_hour_in_the_zone_of_the_calendar(google, calendar, de
     assert question() == 'create the event "Lunch" (2026-03-31 12:00 to 13:00 Europe/Berlin), location "Corner"'
 
 
+@pytest.mark.long
 def test_whole_days_include_the_last(google, calendar, desk, question):
     fair = desk("calendar_create_event", summary="Fair", start="2026-03-30", end="2026-04-01")
     day = desk("calendar_create_event", summary="Holiday", start="2026-04-06")
@@ -53,6 +54,7 @@ def test_whole_days_include_the_last(google, calendar, desk, question):
     assert "calendar.events.list" not in google.called()  # no zone is needed
 
 
+@pytest.mark.long
 def test_a_named_zone_and_an_offset_are_kept(google, calendar, desk):
     there = desk("calendar_create_event", summary="A", start="2026-03-31T09:00", time_zone="America/New_York")
     given = desk("calendar_create_event", summary="B", start="2026-03-31T09:00:00Z", end="2026-03-31T10:30")
@@ -100,6 +102,7 @@ def test_guests_are_named_in_the_question_and_mailed(google, calendar, desk, que
     assert google.queries("calendar.events.insert")[0]["sendUpdates"] == "all"
 
 
+@pytest.mark.long
 def test_mails_can_be_kept_to_others_or_to_oneself(calendar, desk, question):
     arguments = {"summary": "Review", "start": "2026-03-31T12:00", "attendees": [BO, CY]}
 
@@ -111,6 +114,7 @@ def test_mails_can_be_kept_to_others_or_to_oneself(calendar, desk, question):
     assert question().endswith("without mailing anybody about it")
 
 
+@pytest.mark.long
 def test_a_series_keeps_a_zone(calendar, desk, question):
     rule = "RRULE:FREQ=WEEKLY;BYDAY=MO;COUNT=8"
 
@@ -279,6 +283,7 @@ def test_the_user_sees_every_new_value_of_an_event(calendar, desk, question):
     assert question().endswith("; no recurrence; no location; no description; no reminders")
 
 
+@pytest.mark.long
 def test_guests_stand_before_the_texts_of_an_event(calendar, desk, question):
     event = desk(
         "calendar_create_event", summary="Lunch", start="2026-03-27T12:00", attendees=[BO], description="x" * 999
@@ -301,6 +306,7 @@ def test_an_end_alone_moves_the_end(calendar, desk):
     assert "later than start" in desk.error("calendar_update_event", event_id=timed, end="2026-03-27T11:00")[1]
 
 
+@pytest.mark.long
 def test_times_become_days_and_days_become_times(calendar, desk):
     event = calendar.add("Trip", "2026-03-30", "2026-04-02")
 
@@ -536,6 +542,7 @@ def test_an_event_is_deleted_and_its_guests_are_told(calendar, desk, question):
     assert len(desk.asked) == 1
 
 
+@pytest.mark.long
 def test_an_occurrence_and_a_series_are_told_apart(calendar, desk, question):
     series = calendar.add("Standup", "2026-03-27T09:00", recurrence=["RRULE:FREQ=DAILY;COUNT=4"])
 

@@ -222,6 +222,7 @@ def test_the_user_sees_what_becomes_of_lists_labels_and_long_notes(people, desk)
     )
 
 
+@pytest.mark.long
 def test_lists_can_be_replaced_and_emptied(people, desk):
     bo = people.add("Bo", emailAddresses=[BO_MAIL], phoneNumbers=[{"value": "1"}])
 
@@ -241,6 +242,7 @@ def test_a_contact_that_was_changed_meanwhile_is_read_again(google, people, desk
     assert google.called("people.people.updateContact") == ["people.people.updateContact"] * 2
 
 
+@pytest.mark.long
 def test_labels_are_put_on_and_taken_off(people, desk):
     roof, old = people.add_group("Roof"), people.add_group("Old")
     bo = people.add("Bo", groups=(old,))

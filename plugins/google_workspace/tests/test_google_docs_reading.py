@@ -120,6 +120,7 @@ def test_plain_text_has_no_marks(docs, desk):
     assert inner(desk("docs_read", document_id=document, format="text")) == "Goals\nmore tea\n\n- dot\na\tb\nc\td\n"
 
 
+@pytest.mark.long
 def test_an_outline_says_where_to_read_on(docs, desk):
     document = docs.add(
         "Plan", {"text": "Goals", "style": "HEADING_1"}, "x" * 2000, {"text": "Means", "style": "HEADING_2"}, "y"
@@ -169,6 +170,7 @@ def test_tabs_are_shown_one_after_the_other_or_alone(docs, desk):
     assert (error_type, "t.0 (Tab 1)" in message) == ("not_found", True)
 
 
+@pytest.mark.long
 def test_suggestions_are_shown_inline_accepted_or_rejected(docs, desk):
     document = docs.add(
         "Plan", {"runs": [("We ", {}), ("will", {"inserted": "s.1"}), ("may", {"deleted": "s.1"}), (" come", {})]}
@@ -190,6 +192,7 @@ def test_whoever_may_only_view_reads_too(docs, desk):
     assert (inner(answer), "revision_id" in answer) == ("Hello", False)
 
 
+@pytest.mark.long
 def test_open_comments_come_on_demand(docs, desk):
     document = docs.add("Plan", "Hello")
     docs.documents[document].comments += [

@@ -129,6 +129,7 @@ def test_a_header_is_made_replaced_shown_and_removed(docs, document, desk, frame
     assert docs.plain(document) == "Body\n"
 
 
+@pytest.mark.long
 def test_each_tab_has_a_footer_of_its_own(docs, document, desk, frame):
     tab = docs.add_tab(document, "Costs", "1 EUR")
 

@@ -58,6 +58,7 @@ def test_an_empty_document_is_made(google, docs, desk):
     assert desk.asked == [("google.docs.write", f'create the document "Plan"{AS_ANA}')]
 
 
+@pytest.mark.long
 def test_a_document_is_made_with_text(google, docs, desk):
     made = desk("docs_create", title="Plan", content="Hi 😀\r\nthere\x00")
 
@@ -165,6 +166,7 @@ def test_only_the_inserted_paragraphs_get_the_style(docs, desk, text, position, 
     assert styles(docs, document) == expected
 
 
+@pytest.mark.long
 def test_text_can_go_into_a_table_and_into_another_tab(docs, desk):
     document = docs.add("Plan", "x", {"table": [["cell", "other"]]})
     tab = docs.add_tab(document, "Notes", "cell")
@@ -177,6 +179,7 @@ def test_text_can_go_into_a_table_and_into_another_tab(docs, desk):
     assert docs.plain(document, tab) == "cell?end\n"
 
 
+@pytest.mark.long
 def test_lines_of_one_paragraph_are_found_and_headings_before_their_contents(docs, desk):
     document = docs.add("Plan", {"contents": ["Goals"]}, "one\vtwo", {"text": "Goals", "style": "HEADING_1"})
 

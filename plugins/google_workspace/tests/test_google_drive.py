@@ -44,6 +44,7 @@ def test_a_folder_is_listed_with_folders_first_and_without_the_trash(drive, desk
     assert desk.asked == []
 
 
+@pytest.mark.long
 def test_every_list_knows_of_shared_drives(google, desk):
     desk("drive_list_files")
     desk("drive_search_files", query="x")
@@ -117,6 +118,7 @@ def test_a_long_list_has_pages_and_says_when_something_is_missing(drive, desk):
     assert error_type == "validation_error"
 
 
+@pytest.mark.long
 def test_a_shortcut_names_what_it_leads_to(drive, desk):
     file = drive.add("real.txt")
     details = {"targetId": file, "targetMimeType": "text/plain"}
@@ -127,6 +129,7 @@ def test_a_shortcut_names_what_it_leads_to(drive, desk):
     assert (row["name"], row["shortcut_target"], row["shortcut_target_type"]) == ("link", file, "text")
 
 
+@pytest.mark.long
 def test_a_search_looks_into_contents_without_an_order_of_its_own(google, drive, desk):
     drive.add("a.txt", b"the blue house by the sea")
     drive.add("b.txt", b"the house is blue")
@@ -186,6 +189,7 @@ def test_a_raw_query_goes_as_it_is_and_comes_back_if_it_is_wrong(drive, desk):
     assert message.endswith("The query was: name like 'a'")
 
 
+@pytest.mark.long
 def test_a_search_can_go_beyond_the_users_own(google, drive, desk):
     team = drive.add_shared_drive("Team")
     drive.add("plan.txt", parent=team)
@@ -196,6 +200,7 @@ def test_a_search_can_go_beyond_the_users_own(google, drive, desk):
     assert google.queries("drive.files.list")[0]["corpora"] == "drive"
 
 
+@pytest.mark.long
 def test_the_details_of_a_file_say_where_it_is_and_what_can_be_done(drive, desk):
     outer = drive.add_folder("Projects")
     inner = drive.add_folder("2026", parent=outer)
@@ -209,6 +214,7 @@ def test_the_details_of_a_file_say_where_it_is_and_what_can_be_done(drive, desk)
     assert "permissions" not in answer
 
 
+@pytest.mark.long
 def test_folders_that_are_not_shared_end_the_way_up(drive, desk):
     private = drive.add_folder("Private", owner="bo@example.com")
     file = drive.add("open.txt", parent=private, owner="bo@example.com", shared_with={"ana@example.com": "reader"})

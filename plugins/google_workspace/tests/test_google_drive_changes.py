@@ -366,6 +366,7 @@ def test_a_copy_lies_beside_its_original_or_where_it_is_wanted(drive, desk, ques
     assert (error_type, "Drive copies files alone" in message) == ("validation_error", True)
 
 
+@pytest.mark.long
 def test_a_shortcut_leads_to_a_file(drive, desk, question):
     folder = drive.add_folder("Here")
     file = drive.add("plan")
@@ -389,6 +390,7 @@ def test_what_is_made_anew_is_not_repeated(google, drive, desk, action):
     assert len(drive.names_in(drive.root())) == 2
 
 
+@pytest.mark.long
 def test_the_part_of_a_batch_that_failed_is_repeated(google, drive, desk):
     files = [drive.add(f"file {number}") for number in range(3)]
     google.fail("drive.files.update", status=403, reason="userRateLimitExceeded")

@@ -39,6 +39,7 @@ def content(drive, file_id):
 # Uploads
 
 
+@pytest.mark.long
 def test_a_file_is_uploaded_into_a_folder(google, drive, desk, question):
     folder = drive.add_folder("Reports")
     (desk.start_directory / "q1.csv").write_text("a,b\n1,2\n")
@@ -55,6 +56,7 @@ def test_a_file_is_uploaded_into_a_folder(google, drive, desk, question):
         assert google.queries(method)[0]["supportsAllDrives"] == "true"
 
 
+@pytest.mark.long
 def test_a_text_is_uploaded_under_a_name(drive, desk, question):
     answer = desk("drive_upload_file", content="Grüße", name="hello.md")
 
@@ -63,6 +65,7 @@ def test_a_text_is_uploaded_under_a_name(drive, desk, question):
     assert question() == 'upload a text (7 bytes) as "hello.md" to My Drive: "Grüße"'
 
 
+@pytest.mark.long
 def test_an_empty_text_makes_an_empty_file(drive, desk):
     answer = desk("drive_upload_file", content="", name="empty.txt")
 
@@ -90,6 +93,7 @@ def test_the_content_of_a_file_is_replaced(drive, desk, question):
     assert question() == 'replace the content of "plan.txt" with a text (3 bytes) and rename it to "plan2.txt": "new"'
 
 
+@pytest.mark.long
 def test_an_upload_into_a_shared_drive(drive, desk):
     team = drive.add_shared_drive("Team")
 

@@ -69,6 +69,7 @@ def survey(forms):
     return forms.add("Survey", text_item("Name"), choice_item("Food", "Soup", "Salad"), text_item("Why"))
 
 
+@pytest.mark.long
 def test_a_form_is_shown_with_its_items_settings_and_links(google, forms, survey, desk):
     forms.forms[survey]["info"] |= {"description": "About lunch", "documentTitle": "survey-2026"}
     forms.forms[survey]["linkedSheetId"] = "1sheet"
@@ -490,6 +491,7 @@ def test_only_answers_since_a_moment_in_any_zone(google, forms, survey, desk):
     assert google.queries("forms.forms.responses.list")[0]["filter"] == "timestamp >= 2026-03-31T08:00:00.000000Z"
 
 
+@pytest.mark.long
 def test_many_answers_have_pages(forms, survey, desk):
     for number in range(5):
         forms.answer(survey, f"2026-03-31T0{number}:00:00Z", Name=str(number))
@@ -696,6 +698,7 @@ def test_no_two_questions_of_a_form_have_the_same_title(titles):
     assert len({question.title for question in found}) == len(titles)
 
 
+@pytest.mark.long
 @given(st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1), timezones=st.timezones()))
 def test_moments_are_told_in_utc(moment):
     # Some zones had offsets with seconds, which RFC 3339 has no way to write.

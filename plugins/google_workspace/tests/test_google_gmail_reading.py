@@ -43,6 +43,7 @@ def body(message):
     return text.removesuffix(f"\n{mark}>>>")
 
 
+@pytest.mark.long
 def test_mails_are_found_newest_first_with_the_ids_needed_next(gmail, desk, moscow):
     shop = gmail.add_label("Shop/Receipts")
     older = gmail.deliver(BO, "The roof", "It leaks & drips.", labels=("INBOX", "UNREAD", shop), days_ago=3)
@@ -70,6 +71,7 @@ def test_mails_are_found_newest_first_with_the_ids_needed_next(gmail, desk, mosc
     assert desk.asked == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("query", "found"),
     some(
@@ -118,6 +120,7 @@ def test_a_search_by_labels_takes_names_and_ids_and_finds_spam(google, gmail, de
     )
 
 
+@pytest.mark.long
 def test_a_day_in_a_search_is_one_of_the_user_not_of_california(google, gmail, desk, moscow):
     midnight = datetime(2026, 3, 31, tzinfo=UTC).timestamp() - 3 * 3_600
     for seconds, subject in ((midnight - 1, "Before"), (midnight, "After")):
@@ -142,6 +145,7 @@ def test_a_long_list_has_pages_and_comes_in_batches(google, gmail, desk):
     assert google.called("batch") == ["batch"] * 3  # 25 and 15, then 20
 
 
+@pytest.mark.long
 def test_a_mail_that_went_while_it_was_listed_is_named(google, gmail, desk):
     gmail.deliver(BO, "Stays")
     gone = gmail.deliver(BO, "Goes", days_ago=1)
@@ -178,6 +182,7 @@ def test_headers_are_decoded_and_cannot_pass_for_others(gmail, desk):
     assert row["subject"] == "Grüße aus Köln"
 
 
+@pytest.mark.long
 def test_a_mail_is_read_with_its_text_and_what_is_attached(gmail, desk):
     mail = gmail.deliver(
         BO,
@@ -245,6 +250,7 @@ def test_an_empty_plain_part_is_no_reason_to_show_nothing(gmail, desk):
     assert body(desk("gmail_read", message_ids=[mail])["messages"][0]) == "All of it is here"
 
 
+@pytest.mark.long
 def test_a_long_body_is_stored_apart_and_cut(google, gmail, desk):
     gmail.longest_inline = 1_000
     mail = gmail.deliver(BO, "Long", "word " * 1_000)

@@ -230,7 +230,7 @@ LASTING = {
 }
 
 
-@named([*READING, *WRITING], 4)
+@named([*READING, *WRITING], 9)
 def test_a_refusal_that_lasts_is_told_with_what_to_do(attempts, case):
     faults = {how: {"status": how[0], "reason": how[1], "times": 99} for how in LASTING}
     for_long = {"status": 429, "reason": "rateLimitExceeded", "retry_after": "3600", "times": 99}
@@ -261,7 +261,7 @@ def test_reading_is_tried_again(attempts, case):
     assert attempts(case, faults) == dict.fromkeys(faults, Outcome(None, "", 2, 0))
 
 
-@named(READING, 5)
+@named(READING, 9)
 def test_reading_is_given_up_in_the_end(attempts, case):
     found = attempts(case, {name: fault | {"times": 99} for name, fault in UNCLEAR.items()})
 
@@ -269,7 +269,7 @@ def test_reading_is_given_up_in_the_end(attempts, case):
     assert {name: (each.error_type, each.tries) for name, each in found.items()} == expected
 
 
-@named(READING, 5)
+@named(READING, 9)
 def test_an_answer_that_is_none_is_told(attempts, case):
     page = {"status": 200, "content": b"<html>Sign in to the hotel's network</html>"}
 
@@ -279,7 +279,7 @@ def test_an_answer_that_is_none_is_told(attempts, case):
     assert found.message == "Google's answer cannot be read (status 200)."
 
 
-@named(WRITING, 2)
+@named(WRITING, 4)
 def test_what_was_not_done_is_done_where_that_is_safe_and_otherwise_told(attempts, case):
     found = attempts(case, UNCLEAR)
 
@@ -317,6 +317,7 @@ def silence(monkeypatch):
     ended.set()
 
 
+@pytest.mark.long
 @named(READING, 5)
 def test_silence_is_no_answer_to_reading(silence, attempts, case):
     assert attempts(case, {"silent": silence}) == {"silent": Outcome(None, "", 2, 0)}

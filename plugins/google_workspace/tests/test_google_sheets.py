@@ -140,6 +140,7 @@ def test_several_ranges_are_read_in_one_request(google, sheets, budget, desk):
     assert google.called("sheets.") == ["sheets.spreadsheets.get", "sheets.spreadsheets.values.batchGet"]
 
 
+@pytest.mark.long
 def test_values_come_formatted_bare_or_as_formulas(sheets, budget, desk):
     sheets.type(budget, "Sales", [["=SUM(C2:C3)", "5%", "true"]], (4, 0))
 
@@ -152,6 +153,7 @@ def test_values_come_formatted_bare_or_as_formulas(sheets, budget, desk):
     assert read("FORMULA") == [["2026-03-31", "Bread", 3], ["=SUM(C2:C3)", 0.05, True]]
 
 
+@pytest.mark.long
 def test_rows_become_records(sheets, budget, desk):
     sheets.type(budget, "Sales", [["2026-04-01", "", "2"]], (3, 0))
 
@@ -164,6 +166,7 @@ def test_rows_become_records(sheets, budget, desk):
     ]
 
 
+@pytest.mark.long
 def test_a_long_tab_is_read_piece_by_piece(sheets, budget, desk):
     sheets.type(budget, "My Tab", [[f"row {number}"] for number in range(1, 8)])
 
@@ -188,6 +191,7 @@ def test_of_a_huge_tab_only_the_beginning_is_asked_for(google, sheets, budget, d
     assert (len(cut["rows"]), cut["truncated"], cut["continue_with"]) == (2, True, ["Sales!A3:C500000"])
 
 
+@pytest.mark.long
 def test_what_is_too_much_to_show_is_cut_at_a_row_and_long_texts_are_cut(sheets, budget, desk):
     sheets.type(budget, "My Tab", [["x" * 1000, "short"] for _ in range(40)])
     sheets.type(budget, "My Tab", [["y" * 5000]])
@@ -232,6 +236,7 @@ def test_values_are_written_and_the_user_sees_where_and_over_what(google, sheets
     ]
 
 
+@pytest.mark.long
 def test_texts_are_typed_or_kept_as_they_are(sheets, budget, desk):
     values = [["2026-04-01", "1,200", "'007", "=1+1"]]
 
@@ -245,6 +250,7 @@ def test_texts_are_typed_or_kept_as_they_are(sheets, budget, desk):
     assert [tab.cells[1, column].value for column in range(4)] == values[0]
 
 
+@pytest.mark.long
 def test_what_formulas_come_to_is_told_at_once(sheets, budget, desk):
     answer = desk(
         "sheets_update_values",
@@ -307,6 +313,7 @@ def test_rows_are_added_below_the_table(sheets, budget, desk):
     )
 
 
+@pytest.mark.long
 def test_rows_go_into_the_first_tab_whatever_its_name_and_may_overwrite(google, sheets, budget, desk):
     desk("sheets_append_rows", spreadsheet_id=budget, values=[["a"], ["b"]], insert_data_option="OVERWRITE")
 
@@ -402,6 +409,7 @@ def test_a_spreadsheet_is_put_into_a_folder(google, desk):
     assert desk.asked[0][1] == f'create the spreadsheet "Trip" in the folder "Holidays"{AS_ANA}'
 
 
+@pytest.mark.long
 def test_nothing_is_created_for_a_folder_that_is_none(google, sheets, budget, desk):
     assert desk.error("sheets_create", title="Trip", folder_id="nowhere")[0] == "not_found"
     assert desk.error("sheets_create", title="Trip", folder_id=budget)[0] == "validation_error"

@@ -69,6 +69,7 @@ def test_a_tab_is_duplicated_beside_itself(sheets, budget, change):
     assert sheets.shown(budget, "Template") == [["a", "b"]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("tab", "index", "titles"),
     some(

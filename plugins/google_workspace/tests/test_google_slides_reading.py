@@ -65,6 +65,7 @@ def test_a_presentation_becomes_texts_with_ids(slides, desk):
     assert desk.asked == []
 
 
+@pytest.mark.long
 def test_elements_are_found_with_place_and_size_in_groups_too(slides, desk):
     inner = Element("inner", properties=place(10, 20), shape_type="ELLIPSE", text=Text("Deep"))
     group = Element("group", "group", place(100, 0, scaleX=2), children=[inner, Element("other", "image", place(0, 0))])
@@ -133,6 +134,7 @@ def test_a_picture_can_be_kept_in_the_workspace(slides, desk, home):
     assert desk.error("slides_read", **arguments)[0] == "permission_denied"
 
 
+@pytest.mark.long
 def test_too_much_text_is_cut_and_said_to_be(slides, desk):
     deck = slides.add("Plan", *({"title": f"S{number}", "body": "x" * 40_000} for number in range(4)))
 

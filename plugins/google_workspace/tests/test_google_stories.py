@@ -53,6 +53,7 @@ def offered(conversation):
     return [heard.google_tools for heard in conversation.heard]
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 def test_040_1_and_044_1_mail_is_found_then_the_spam_trashed_without_loading_again(google, inbox, talk):
     conversation = talk(

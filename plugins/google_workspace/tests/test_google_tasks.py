@@ -70,6 +70,7 @@ def test_assigned_tasks_only_on_demand(tasks, desk):
     assert titles(desk("tasks_list", include_assigned=True)) == ["Mine", "From a document"]
 
 
+@pytest.mark.long
 def test_a_long_list_has_pages(tasks, desk):
     for number in range(5):
         tasks.add(f"Task {number}")

@@ -206,10 +206,9 @@ def test_a_run_that_fails_is_tried_again_as_often_as_the_task_says(tasks, worker
     assert "will be tried again" in workers.output()
 
 
+@pytest.mark.long  # three seconds, to start a worker; test_tasks_stopping.py stops runs in the same ways
 @pytest.mark.one_python
-@pytest.mark.parametrize(
-    "command", ["stop", *(pytest.param(each, marks=pytest.mark.long) for each in ("pause", "delete"))]
-)
+@pytest.mark.parametrize("command", ["stop", "pause", "delete"])
 def test_a_run_that_is_stopped_calls_nothing_more(tasks, allowed, counting_server, workers, capsys, command):
     task, *_ = add_due(tasks, fetching(counting_server, "hold/1"))
     workers.start("--concurrency=1")
