@@ -54,15 +54,16 @@ class Module:
     @cached_property
     def code_lines(self) -> int:
         """Count the lines that are neither blank, comment nor docstring."""
-        rows = (row.strip() for row in self.text.split("\n"))
-        lines = {number for number, row in enumerate(rows, 1) if row and not row.startswith("#")}
+        rows = [row.strip() for row in self.text.split("\n")]
+        comments = {number for number, row in enumerate(rows, 1) if row.startswith("#")}
+        lines = {number for number, row in enumerate(rows, 1) if row}
         docstrings: set[int] = set()
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Constant | ast.JoinedStr):
                 lines.update(_rows_of(node))  # a text of several lines may have blank ones
             elif isinstance(node, (ast.Module, ast.ClassDef, *_DEFINITIONS)) and ast.get_docstring(node) is not None:
                 docstrings.update(_rows_of(node.body[0]))
-        return len(lines - docstrings)
+        return len(lines - docstrings - comments)
 
     @property
     def floor(self) -> str:

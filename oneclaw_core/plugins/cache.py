@@ -47,6 +47,7 @@ _NOTHING_KNOWN: dict[str, Any] = {
 """The part of a row that a look finds out."""
 
 _log = logging.getLogger("oneclaw.plugins")
+_loaded = lru_cache(maxsize=1)(json.loads)  # homes that are opened one after another read the same
 _Rows = dict[str, dict[str, Any]]
 """Plugins as JSON data with the stamp of their code, by their keys. They are not changed, as homes share them."""
 
@@ -250,13 +251,7 @@ def _parse(path: Path) -> tuple[dict[str, list[str]], _Rows]:
     return searches, rows
 
 
-@lru_cache(maxsize=1)
-def _loaded(body: bytes) -> Any:
-    """Load JSON data; homes that are opened one after another read the same."""
-    return json.loads(body)
-
-
 def _identity() -> dict[str, Any]:
     """Return what a cache has to be made by and for."""
-    made_by = {"core": __version__, "contract": CONTRACT_VERSION, "python": sys.version, "prefix": sys.prefix}
-    return {"format": FORMAT, **made_by}
+    core = {"core": __version__, "contract": CONTRACT_VERSION}
+    return {"format": FORMAT, **core, "python": sys.version, "prefix": sys.prefix}

@@ -144,9 +144,8 @@ class _Loading:
 
     def _reviews_of(self, plugin: Plugin) -> Reviews | None:
         """Return the reviews that hold for a plugin; OneClaw's own need none."""
-        if self._reviews is None or not plugin.is_installed or is_ours(plugin):
-            return None
-        return self._reviews()
+        is_reviewed = plugin.is_installed and not is_ours(plugin)
+        return self._reviews() if self._reviews is not None and is_reviewed else None
 
     def _look_at(self, unknown: list[Plugin]) -> None:
         with self._cache.looking(unknown) as note:
