@@ -13,8 +13,6 @@ from oneclaw_core.errors import PermissionDeniedError
 from oneclaw_core.http import proxy as proxy_module
 from oneclaw_core.http.proxy import MAX_REFUSALS, command_proxy
 
-pytestmark = pytest.mark.lowest_versions
-
 
 class Gates:
     """Permits some hosts, all public addresses, and private ones of named hosts; notes what it is asked."""

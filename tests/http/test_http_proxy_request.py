@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from oneclaw_core.http.proxy import MAX_HEADERS, parse_proxy_request
 
-pytestmark = pytest.mark.lowest_versions
-
 
 def head(*lines):
     return "\r\n".join([*lines, "", ""]).encode("latin-1")

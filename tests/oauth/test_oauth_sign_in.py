@@ -12,7 +12,7 @@ from pytest_oneclaw import AuthorizationServer
 from oneclaw_core import UsageError
 from oneclaw_core.http import OAuthError, OAuthUnavailableError
 
-pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
+pytestmark = pytest.mark.every_python
 
 
 def sign_in(client, user, **options):

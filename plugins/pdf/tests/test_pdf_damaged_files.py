@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from oneclaw_pdf.tools import pdf_extract_text, pdf_info, pdf_render_page
 from pdf_files import make_pdf
 
-pytestmark = pytest.mark.lowest_versions
-
 TOOLS = [
     pdf_info,
     pdf_extract_text,
@@ -21,6 +19,7 @@ TOOLS = [
 ]
 
 
+@pytest.mark.lowest_versions
 @pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize(
     ("content", "said"),
@@ -49,6 +48,7 @@ def test_what_is_no_intact_pdf_file_is_a_pdf_error(context, project, tool, conte
     assert said in result.error_message
 
 
+@pytest.mark.lowest_versions
 def test_a_truncated_file_is_a_pdf_error(context, project):
     content = make_pdf(project / "whole.pdf", ["text " * 10] * 20).read_bytes()
     (project / "cut.pdf").write_bytes(content[: len(content) // 10])
