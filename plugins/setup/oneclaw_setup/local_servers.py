@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from typing import Any
 
 import httpx
@@ -34,8 +35,11 @@ async def find_servers(ports: dict[str, tuple[str, int]] | None = None) -> list[
         ports: title and port by name; by default those of well-known servers.
     """
     timeout = httpx.Timeout(PROBE_SECONDS, connect=_CONNECT_SECONDS)
-    # No proxy is asked: nothing leaves this machine.
-    async with httpx.AsyncClient(timeout=timeout, trust_env=False, follow_redirects=False) as client:
+    # No proxy is asked and no certificate is loaded: nothing leaves this machine.
+    trusts_none = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    async with httpx.AsyncClient(
+        verify=trusts_none, timeout=timeout, trust_env=False, follow_redirects=False
+    ) as client:
         known = KNOWN_PORTS if ports is None else ports
         found = await asyncio.gather(*(_probe(client, name, *each) for name, each in known.items()))
     return [each for each in found if each is not None]

@@ -88,8 +88,11 @@ class BotApi:
         remember_secret(token, f"Telegram bot {self.bot_id}")
         self._root = root.rstrip("/")
         # Two, so that waiting for messages never keeps one from being sent.
-        self._polling = httpx.AsyncClient(transport=_WithToken(token, httpx.AsyncHTTPTransport()), timeout=30)
-        self._client = httpx.AsyncClient(transport=_WithToken(token, httpx.AsyncHTTPTransport()), timeout=30)
+        certificates = httpx.create_ssl_context()
+        self._polling, self._client = (
+            httpx.AsyncClient(transport=_WithToken(token, httpx.AsyncHTTPTransport(verify=certificates)), timeout=30)
+            for _ in range(2)
+        )
 
     async def aclose(self) -> None:
         """Close the connections."""
