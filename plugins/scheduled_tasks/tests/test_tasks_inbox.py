@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 from oneclaw_channels import ChatCommands
@@ -58,8 +57,8 @@ async def lacking_run(claw, service, task):
     session = await claw.begin_session("of the run")
     use = PermissionUse("network.private", "10.0.0.7", "", "http_request", False, "default", session.id, task=task.id)
     await claw.store.record_permission_use(use)
-    await claw.store.record_permission_use(replace(use, subject="10.0.0.8", task=None))  # a turn of the user's
-    await claw.store.record_permission_use(replace(use, subject="10.0.0.9", decided_by="denial"))
+    await claw.store.record_permission_use(use._replace(subject="10.0.0.8", task=None))  # a turn of the user's
+    await claw.store.record_permission_use(use._replace(subject="10.0.0.9", decided_by="denial"))
     return await end_run(service, task, RunStatus.NEEDS_PERMISSION, session=session.id, notes="no")
 
 
