@@ -6,6 +6,11 @@ from pathlib import Path
 import pytest
 from all_tests import forgotten_secrets, own_cache, pytest_configure, tmp_path
 
+from oneclaw_core.plugins.look_here import LOOKS_HERE
+
+# A test imports its plugin anyway; another process that looks at it first takes as long as ten tests.
+LOOKS_HERE.set(True)
+
 __all__ = ["forgotten_secrets", "own_cache", "pytest_configure", "tmp_path"]
 
 
