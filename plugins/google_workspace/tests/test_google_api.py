@@ -130,7 +130,6 @@ def test_a_change_is_one_question_that_says_everything(desk, google):
     assert """and the body "{'title': 'Milk & bread'}", as work (ana@example.com)""" in detail
 
 
-@pytest.mark.long
 def test_a_long_body_is_shown_to_its_1500th_character(desk):
     desk("google_call", method="tasks.tasklists.insert", body={"title": "x" * 1_000, "id": "y" * 1_000})
     ((_, detail),) = desk.asked
@@ -188,7 +187,6 @@ def test_a_mail_that_cannot_be_shown_is_not_sent(desk, google, method, body, wor
     assert (google.called("gmail"), desk.asked) == ([], [])
 
 
-@pytest.mark.long
 def test_names_with_commas_and_encoded_names_are_plain(desk, google):
     raw = raw_mail(to='"Berg, Bo @ home" <bo@example.net>, =?utf-8?q?Zo=C3=AB?= <zoe@example.org>')
     desk("google_call", method="gmail.users.messages.send", body={"raw": raw})

@@ -223,7 +223,6 @@ def test_calendars_are_listed_by_the_names_the_user_knows(calendar, desk):
 # Free time
 
 
-@pytest.mark.long
 def test_free_time_is_when_no_one_is_busy(google, calendar, desk):
     calendar.add_calendar(BO, "Bo")
     calendar.add("Mine", "2026-03-30T09:30", "2026-03-30T11:00")

@@ -42,7 +42,6 @@ def test_an_event_takes_an_hour_in_the_zone_of_the_calendar(google, calendar, de
     assert question() == 'create the event "Lunch" (2026-03-31 12:00 to 13:00 Europe/Berlin), location "Corner"'
 
 
-@pytest.mark.long
 def test_whole_days_include_the_last(google, calendar, desk, question):
     fair = desk("calendar_create_event", summary="Fair", start="2026-03-30", end="2026-04-01")
     day = desk("calendar_create_event", summary="Holiday", start="2026-04-06")
@@ -102,7 +101,6 @@ def test_guests_are_named_in_the_question_and_mailed(google, calendar, desk, que
     assert google.queries("calendar.events.insert")[0]["sendUpdates"] == "all"
 
 
-@pytest.mark.long
 def test_mails_can_be_kept_to_others_or_to_oneself(calendar, desk, question):
     arguments = {"summary": "Review", "start": "2026-03-31T12:00", "attendees": [BO, CY]}
 
@@ -114,7 +112,6 @@ def test_mails_can_be_kept_to_others_or_to_oneself(calendar, desk, question):
     assert question().endswith("without mailing anybody about it")
 
 
-@pytest.mark.long
 def test_a_series_keeps_a_zone(calendar, desk, question):
     rule = "RRULE:FREQ=WEEKLY;BYDAY=MO;COUNT=8"
 
@@ -283,7 +280,6 @@ def test_the_user_sees_every_new_value_of_an_event(calendar, desk, question):
     assert question().endswith("; no recurrence; no location; no description; no reminders")
 
 
-@pytest.mark.long
 def test_guests_stand_before_the_texts_of_an_event(calendar, desk, question):
     event = desk(
         "calendar_create_event", summary="Lunch", start="2026-03-27T12:00", attendees=[BO], description="x" * 999
@@ -542,7 +538,6 @@ def test_an_event_is_deleted_and_its_guests_are_told(calendar, desk, question):
     assert len(desk.asked) == 1
 
 
-@pytest.mark.long
 def test_an_occurrence_and_a_series_are_told_apart(calendar, desk, question):
     series = calendar.add("Standup", "2026-03-27T09:00", recurrence=["RRULE:FREQ=DAILY;COUNT=4"])
 

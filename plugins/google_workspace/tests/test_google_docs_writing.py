@@ -58,7 +58,6 @@ def test_an_empty_document_is_made(google, docs, desk):
     assert desk.asked == [("google.docs.write", f'create the document "Plan"{AS_ANA}')]
 
 
-@pytest.mark.long
 def test_a_document_is_made_with_text(google, docs, desk):
     made = desk("docs_create", title="Plan", content="Hi 😀\r\nthere\x00")
 

@@ -366,7 +366,6 @@ def test_a_copy_lies_beside_its_original_or_where_it_is_wanted(drive, desk, ques
     assert (error_type, "Drive copies files alone" in message) == ("validation_error", True)
 
 
-@pytest.mark.long
 def test_a_shortcut_leads_to_a_file(drive, desk, question):
     folder = drive.add_folder("Here")
     file = drive.add("plan")

@@ -39,7 +39,6 @@ def content(drive, file_id):
 # Uploads
 
 
-@pytest.mark.long
 def test_a_file_is_uploaded_into_a_folder(google, drive, desk, question):
     folder = drive.add_folder("Reports")
     (desk.start_directory / "q1.csv").write_text("a,b\n1,2\n")
@@ -56,7 +55,6 @@ def test_a_file_is_uploaded_into_a_folder(google, drive, desk, question):
         assert google.queries(method)[0]["supportsAllDrives"] == "true"
 
 
-@pytest.mark.long
 def test_a_text_is_uploaded_under_a_name(drive, desk, question):
     answer = desk("drive_upload_file", content="Grüße", name="hello.md")
 

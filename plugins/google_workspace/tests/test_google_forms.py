@@ -69,7 +69,6 @@ def survey(forms):
     return forms.add("Survey", text_item("Name"), choice_item("Food", "Soup", "Salad"), text_item("Why"))
 
 
-@pytest.mark.long
 def test_a_form_is_shown_with_its_items_settings_and_links(google, forms, survey, desk):
     forms.forms[survey]["info"] |= {"description": "About lunch", "documentTitle": "survey-2026"}
     forms.forms[survey]["linkedSheetId"] = "1sheet"

@@ -91,7 +91,6 @@ def test_an_html_mail_has_its_text_too(gmail, desk):
     assert (text(mail), text(mail, "html")) == ("Hello **Bo**", "<p>Hello <b>Bo</b></p>")
 
 
-@pytest.mark.long
 def test_an_answer_stays_in_its_thread_and_goes_to_whoever_is_to_be_answered(gmail, desk):
     first = gmail.deliver(BO, "Roof", "It leaks.", message_id="<one@example.net>", days_ago=2)
     second = gmail.deliver(
@@ -521,7 +520,6 @@ def test_an_alias_that_is_none_any_more_is_not_kept_in_silence(gmail, desk):
     assert parsed(gmail.mails[gmail.drafts[draft]].raw)["From"].endswith("<ana@example.com>")
 
 
-@pytest.mark.long
 def test_a_draft_is_written_and_sends_nothing(google, gmail, desk):
     answer = desk("gmail_draft_create", body="Maybe")
 

@@ -250,7 +250,6 @@ def test_texts_are_typed_or_kept_as_they_are(sheets, budget, desk):
     assert [tab.cells[1, column].value for column in range(4)] == values[0]
 
 
-@pytest.mark.long
 def test_what_formulas_come_to_is_told_at_once(sheets, budget, desk):
     answer = desk(
         "sheets_update_values",
@@ -313,7 +312,6 @@ def test_rows_are_added_below_the_table(sheets, budget, desk):
     )
 
 
-@pytest.mark.long
 def test_rows_go_into_the_first_tab_whatever_its_name_and_may_overwrite(google, sheets, budget, desk):
     desk("sheets_append_rows", spreadsheet_id=budget, values=[["a"], ["b"]], insert_data_option="OVERWRITE")
 
@@ -409,7 +407,6 @@ def test_a_spreadsheet_is_put_into_a_folder(google, desk):
     assert desk.asked[0][1] == f'create the spreadsheet "Trip" in the folder "Holidays"{AS_ANA}'
 
 
-@pytest.mark.long
 def test_nothing_is_created_for_a_folder_that_is_none(google, sheets, budget, desk):
     assert desk.error("sheets_create", title="Trip", folder_id="nowhere")[0] == "not_found"
     assert desk.error("sheets_create", title="Trip", folder_id=budget)[0] == "validation_error"
