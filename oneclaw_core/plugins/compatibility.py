@@ -56,7 +56,7 @@ def read_headers(distribution: Any) -> dict[str, list[str]]:
         return {**given, "requires-dist": list(getattr(distribution, "requires", None) or ())}
     headers: dict[str, list[str]] = {}
     # A line that begins with a blank continues the one before.
-    for line in re.sub(r"\r?\n[ \t]+", " ", re.split(r"\r?\n\r?\n", text)[0]).split("\n"):
+    for line in re.sub(r"\r?\n[ \t]+", " ", re.split(r"\r?\n\r?\n", text, maxsplit=1)[0]).split("\n"):
         name, _, value = line.partition(":")
         headers.setdefault(name.lower(), []).append(value.strip())
     return headers
