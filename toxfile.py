@@ -5,13 +5,11 @@ they run.
 
 ``tox -e py312`` runs all tests on Python 3.12. Where tox runs its whole list, no test runs twice: the default Python
 runs the tests of the core, ``plugins`` and ``together`` run those of the plugins, and other Pythons those that depend
-on the version. These are few, so importing them in a second process would take longer than it saves. Where there are
-two processors, two environments at a time use both.
+on the version. These are few, so importing them in a second process would take longer than it saves.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from tox.config.sets import EnvConfigSet
     from tox.session.state import State
 
-FEW_PROCESSORS = 2
 DEFAULT = f"py{sys.version_info.major}{sys.version_info.minor}"
 
 
@@ -34,7 +31,6 @@ def tox_add_env_config(env_conf: EnvConfigSet, state: State) -> None:
         marks = "not long"
     elif env_conf.name == DEFAULT:
         marks, folders = "not long", "tests examples"
-        processes = 2 if (os.cpu_count() or 1) > FEW_PROCESSORS else 0
     else:
         marks = "not long and every_python and not one_python"
         processes = 0
