@@ -32,10 +32,10 @@ def test_a_file_that_another_process_is_changing_is_left_to_it(tmp_path, monkeyp
     monkeypatch.setattr(private_files, "_LOCK_SECONDS", 0)
     path, lock = tmp_path / "state.json", tmp_path / "locks" / "state.lock"
     lock.parent.mkdir()
-    with FileLock(lock):  # as version 0.2 locks it
-        with pytest.raises(OneClawError, match="another process is changing the names: try again"):
-            with private_files.changing_private(path, lock, "the names"):
-                write_private(path, b"mine")
+    held = FileLock(lock)  # as version 0.2 locks it
+    refused = pytest.raises(OneClawError, match="another process is changing the names: try again")
+    with held, refused, private_files.changing_private(path, lock, "the names"):
+        write_private(path, b"mine")
     assert not path.exists()
     with private_files.changing_private(path, lock, "the names"):
         write_private(path, b"mine")
