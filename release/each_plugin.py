@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
         build = ["uv", "build", "--quiet", "--all-packages", "--wheel", "--out-dir", folder, str(ROOT)]
         subprocess.run(build, check=True)
         (core,) = Path(folder).glob("oneclaw_core-*.whl")
-        for project in sorted(ROOT.glob("plugins/*/pyproject.toml"), key=_uses_no_hypothesis):
+        for project in sorted(ROOT.glob("plugins/*/pyproject.toml"), key=_order):
             plugin = project.parent
             print(f"-- {plugin.name} alone", flush=True)
             (wheel,) = Path(folder).glob(f"*{plugin.name}-*.whl")
@@ -43,8 +43,8 @@ def _install(command: list[str]) -> None:
         subprocess.run(command, check=True)
 
 
-def _uses_no_hypothesis(project: Path) -> tuple[bool, Path]:
-    """Sort plugins without property tests to the end: pytest starts faster once hypothesis is removed."""
+def _order(project: Path) -> tuple[bool, Path]:
+    """Put plugins without property tests last: pytest starts faster once hypothesis is removed."""
     return "hypothesis" not in project.read_text(encoding="utf-8"), project
 
 

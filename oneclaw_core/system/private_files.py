@@ -113,7 +113,7 @@ def changing_private(path: Path, lock: Path, what: str) -> Iterator[None]:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock file, see ``flock(2)``. To import the package filelock takes a tenth of the time of a first start."""
+    """Hold a lock file, see ``flock(2)``. Importing the package filelock would take a tenth of a first start."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     deadline = time.monotonic() + _LOCK_SECONDS
     try:

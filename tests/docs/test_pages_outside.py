@@ -13,8 +13,9 @@ __all__ = ["built_wheels", "outside"]  # fixtures
 pytestmark = [pytest.mark.one_python, pytest.mark.long]
 
 # The tests of the documentation follow the others in the checkout, and `several-machines`, which needs two servers.
-MAKES_PACKAGE = "first-plugin"  # whose tox runs then, as its author has been told
-PAGES = [MAKES_PACKAGE]
+# It makes a package and says that `tox` checks it; the whole tox of that package runs at the end.
+PAGE_WITH_PACKAGE = "first-plugin"
+PAGES = [PAGE_WITH_PACKAGE]
 if IS_LONG:
     PAGES += ["cookbook", "quickstart", "first-provider", "oauth"]
     PAGES += ["first-chat", "first-server", "first-mcp-server", "writing-plugins"]
@@ -26,7 +27,7 @@ def test_a_page_works_without_the_checkout(name, outside):
     page = ROOT / "docs" / f"{name}.md"
     installs = _INSTALLS.findall(page.read_text(encoding="utf-8"))
     requirements = installs[0].replace('"', "").split() if installs else ["oneclaw-core[standard]"]
-    follower = PageFollower(outside.make(*requirements, *(TOX if name == MAKES_PACKAGE else ())), page)
+    follower = PageFollower(outside.make(*requirements, *(TOX if name == PAGE_WITH_PACKAGE else ())), page)
     try:
         for block in blocks_of(page):
             try:
@@ -34,7 +35,7 @@ def test_a_page_works_without_the_checkout(name, outside):
             except AssertionError as error:
                 error.add_note(f"in the block at {page.relative_to(ROOT)}:{block.line}")
                 raise
-        if name == MAKES_PACKAGE:
+        if name == PAGE_WITH_PACKAGE:
             outside.run_tox(follower.directory)
     finally:
         follower.close()
