@@ -21,12 +21,13 @@ from oneclaw_core import errors
 from oneclaw_core.cli.main import BUILTIN_COMMANDS, command_line
 from oneclaw_core.config.core_settings import Settings
 from oneclaw_core.manifests.manifest import TOOL_KEYS
+from oneclaw_core.plugins.distributions import OUR_DISTRIBUTIONS
 from oneclaw_core.sessions.schema import TABLES
 
 pytestmark = pytest.mark.one_python
 
 DOCS = ROOT / "docs"
-HAS_ALL_PLUGINS = {path.parent.name for path in PLUGIN_PAGES} <= {each.name for each in tools._catalog().plugins}
+HAS_ALL_PLUGINS = OUR_DISTRIBUTIONS.keys() <= {each.name for each in tools._catalog().plugins}
 needs_all_plugins = pytest.mark.skipif(not HAS_ALL_PLUGINS, reason="not all plugins of the repository are installed")
 
 
