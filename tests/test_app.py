@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from how_long import IS_LONG
+from how_long import IS_LONG, some
 from model_server import ModelServer, calls, text
 from oneclaw_offline.provider import OfflineProvider
 
@@ -103,7 +103,7 @@ def test_an_empty_message_is_refused_and_begins_no_session(tmp_path, message):
 
 @pytest.mark.parametrize(
     "options",
-    [{"agent": "Nobody"}, {"model": "nobody/model"}, {"model": "offline"}, {"session": "s", "model": "x/y"}],
+    some([{"agent": "Nobody"}, {"model": "nobody/model"}, {"model": "offline"}, {"session": "s", "model": "x/y"}], 4),
 )
 def test_what_cannot_be_begins_no_session(tmp_path, options):
     async def run():
@@ -345,17 +345,20 @@ def test_two_homes_on_one_database_exclude_each_other(tmp_path):
 @pytest.mark.one_python
 @pytest.mark.parametrize(
     "options",
-    [
-        {"session": 5},
-        {"session": b"s"},
-        {"agent": ["General Assistant"]},
-        {"model": 7},
-        {"attachments": 3},
-        {"attachments": "a.png"},
-        {"attachments": [b"bytes"]},
-        {"attachments": [Attachment("a.png", "image/png", "no bytes")]},
-        {"attachments": [Attachment(7, "image/png", b"")]},
-    ],
+    some(
+        [
+            {"session": 5},
+            {"session": b"s"},
+            {"agent": ["General Assistant"]},
+            {"model": 7},
+            {"attachments": 3},
+            {"attachments": "a.png"},
+            {"attachments": [b"bytes"]},
+            {"attachments": [Attachment("a.png", "image/png", "no bytes")]},
+            {"attachments": [Attachment(7, "image/png", b"")]},
+        ],
+        9,
+    ),
 )
 def test_an_argument_of_another_type_is_refused_and_begins_no_session(tmp_path, options):
     async def run():
@@ -512,6 +515,7 @@ def test_a_closed_home_says_so(tmp_path):
     asyncio.run(run())
 
 
+@pytest.mark.long
 def test_a_replaced_provider_is_closed_when_its_last_turn_has_ended(tmp_path):
     closed = []
 

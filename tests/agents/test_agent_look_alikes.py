@@ -37,7 +37,7 @@ ALIKE = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), some(list(ALIKE), 3))
+@pytest.mark.parametrize(("one", "other"), some(list(ALIKE), 6))
 def test_names_that_look_alike_are_refused(oneclaw_factory, one, other):
     with pytest.raises(DuplicateError):
         made(oneclaw_factory, one, other)

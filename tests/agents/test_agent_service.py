@@ -118,7 +118,7 @@ def test_making_listing_changing_and_deleting(tmp_path):
             ({"id": "x"}, AgentError, "has no 'id'"),
             ({"is_builtin": True}, AgentError, "what can be set is"),
         ],
-        3,
+        9,
     ),
 )
 def test_a_change_that_does_not_fit_changes_nothing(tmp_path, change, kind, words):
@@ -188,6 +188,7 @@ def test_a_turn_obeys_prompt_model_and_parameters(tmp_path):
     assert len(bodies[3]["messages"]) == 8
 
 
+@pytest.mark.long
 def test_a_turn_obeys_the_selection(tmp_path):
     async def work(claw):
         await claw.agents.create("Reader", PROMPT, selection=ToolSelection.naming(["read_file", "pdf_info"]))

@@ -1,6 +1,6 @@
 """What the author of a plugin runs, and what the author's CI runs, with only our built wheels and the package index.
 
-They install packages. ``test_pages_outside.py`` runs the tox of the package that the tutorial makes.
+They install packages. The environment ``third-party`` runs the first of them.
 """
 
 import re
@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 import yaml
+from how_long import IS_LONG
 from outside import TOX, Outside, built_wheels, interpreters, outside
 
 __all__ = ["built_wheels", "outside"]  # fixtures
 
 pytestmark = [pytest.mark.one_python, pytest.mark.long]
 
-NAMES = ["acme-parcels", "Acme.Tables_2", "oneclaw-long-" + "x" * 20, "x2"]
+NAMES = ["acme-parcels", *(["Acme.Tables_2", "oneclaw-long-" + "x" * 20, "x2"] if IS_LONG else [])]
 ALL_VERSIONS = sorted(interpreters(), key=lambda version: int(version.partition(".")[2]))
 AUTHOR = ["oneclaw-core[standard]", "build", *TOX]
 EXPRESSION = re.compile(r"\$\{\{ *matrix\.(\w+) *\}\}")

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from how_long import some
 from pytest_oneclaw import running_call
 from pytest_oneclaw.web_server import WebServer, response
 
@@ -439,7 +440,7 @@ def test_compressed_bodies_are_unpacked(run, encoding, content):
 
 
 @pytest.mark.one_python
-@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+@pytest.mark.parametrize("encoding", some(["gzip", "deflate"], 2))
 def test_a_decompression_bomb_is_cut_in_steady_memory(run, downloaded, encoding):
     content = b"x" * 100_000_000
     bomb = gzip.compress(content, 1) if encoding == "gzip" else zlib.compress(content, 1)

@@ -5,6 +5,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from how_long import some
 from program import home, install_plugin, ok, oneclaw
 
 __all__ = ["home", "install_plugin", "ok", "oneclaw"]
@@ -98,7 +99,7 @@ def call(oneclaw, install_plugin):
     return install
 
 
-@pytest.mark.parametrize("place", ["tool", "plugin"])
+@pytest.mark.parametrize("place", some(["tool", "plugin"], 2))
 def test_hosts_are_held(call, address, place):
     run = call(DECLARED)
 
@@ -131,7 +132,7 @@ def test_secrets_are_held(call):
     assert run("parcel_secret", name="other")[0] == "permission_denied"
 
 
-@pytest.mark.parametrize("place", ["tool", "plugin"])
+@pytest.mark.parametrize("place", some(["tool", "plugin"], 2))
 def test_services_of_the_home_are_held(call, place):
     run = call(DECLARED)
 
@@ -141,6 +142,7 @@ def test_services_of_the_home_are_held(call, place):
     assert "the home service 'configuration'" in message
 
 
+@pytest.mark.long
 def test_a_plugin_that_declares_nothing_works_as_before(call, address):
     run = call(None)
 

@@ -160,6 +160,7 @@ def test_a_secret_that_is_new_gets_no_value(ok, oneclaw, weather):
     assert "weather.token" not in keys
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not choose_sandbox().backend, reason="this machine has no sandbox")
 def test_nothing_unreviewed_is_even_imported_where_that_is_required(oneclaw, install_plugin, monkeypatch, tmp_path):
     ran = tmp_path / "ran"

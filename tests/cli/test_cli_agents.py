@@ -56,6 +56,7 @@ def test_an_agent_from_its_making_to_its_end(ok):
     assert len(ok("agents", "list", "--json")) == 1
 
 
+@pytest.mark.long
 def test_showing_an_agent_tells_its_tools_with_their_descriptions(ok):
     ok("agents", "create", "Poet", *PROMPT, "--tools", "get_current_time")
     lines = ok("agents", "show", "Poet").splitlines()
@@ -71,15 +72,18 @@ def test_showing_an_agent_tells_its_tools_with_their_descriptions(ok):
 
 @pytest.mark.parametrize(
     ("options", "tools", "groups"),
-    [
-        ([], None, None),
-        (["--all-tools"], None, None),
-        (["--tools", "read_file"], ["read_file"], []),
-        (["--groups", "pdf"], [], ["pdf"]),
-        (["--tools", "*", "--groups", ""], None, []),
-        (["--tools", "", "--groups", "*"], [], None),
-        (["--tools", ""], [], []),
-    ],
+    some(
+        [
+            ([], None, None),
+            (["--all-tools"], None, None),
+            (["--tools", "read_file"], ["read_file"], []),
+            (["--groups", "pdf"], [], ["pdf"]),
+            (["--tools", "*", "--groups", ""], None, []),
+            (["--tools", "", "--groups", "*"], [], None),
+            (["--tools", ""], [], []),
+        ],
+        7,
+    ),
 )
 @pytest.mark.usefixtures("all_plugins")
 def test_choosing_tools_when_it_is_made(ok, options, tools, groups):
@@ -89,13 +93,16 @@ def test_choosing_tools_when_it_is_made(ok, options, tools, groups):
 
 @pytest.mark.parametrize(
     ("options", "tools", "groups"),
-    [
-        (["--description", "x"], ["read_file"], ["pdf"]),
-        (["--tools", "write_file"], ["write_file"], ["pdf"]),
-        (["--groups", ""], ["read_file"], []),
-        (["--tools", "*"], None, ["pdf"]),
-        (["--all-tools"], None, None),
-    ],
+    some(
+        [
+            (["--description", "x"], ["read_file"], ["pdf"]),
+            (["--tools", "write_file"], ["write_file"], ["pdf"]),
+            (["--groups", ""], ["read_file"], []),
+            (["--tools", "*"], None, ["pdf"]),
+            (["--all-tools"], None, None),
+        ],
+        5,
+    ),
 )
 @pytest.mark.usefixtures("all_plugins")
 def test_choosing_other_tools_leaves_what_is_not_named(ok, options, tools, groups):
@@ -196,6 +203,7 @@ def test_tools_list_of_an_agent(ok, oneclaw):
     assert (refused.status, "did you mean Poet" in refused.stderr) == (2, True)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("all_plugins")
 def test_prompt_of_an_agent(ok):
     ok("agents", "create", "Poet", *PROMPT, "--tools", "read_file,pdf_info", "--temperature", "0.5")
@@ -250,6 +258,7 @@ def test_showing_an_agent_marks_the_tools_that_need_permissions(ok):
     assert tools["read_file"]["required_permissions"] == ["files.read"]
 
 
+@pytest.mark.long
 def test_the_built_in_agent_is_listed_and_shown(ok):
     (agent,) = ok("agents", "list", "--json")
     shown = ok("agents", "show", "general assistant", "--json")

@@ -114,7 +114,17 @@ def test_files_given_at_the_start_go_with_the_first_message(chat, serve):
 
 @pytest.mark.parametrize(
     "typed",
-    ["my report.pdf", "'my report.pdf'", '"my report.pdf"', r"my\ report.pdf", "~/my report.pdf", r"~/my\ report.pdf"],
+    some(
+        [
+            "my report.pdf",
+            "'my report.pdf'",
+            '"my report.pdf"',
+            r"my\ report.pdf",
+            "~/my report.pdf",
+            r"~/my\ report.pdf",
+        ],
+        6,
+    ),
 )
 @pytest.mark.usefixtures("files")
 def test_a_path_can_be_typed_or_dragged_into_the_terminal(chat, typed):

@@ -65,6 +65,7 @@ def test_wrong_arguments_are_told_of(oneclaw):
         assert outcome.json["error_type"] == "validation_error"
 
 
+@pytest.mark.long
 def test_a_model_sees_the_end_of_a_long_output(oneclaw):
     outcome = oneclaw("run", "--json", "--allow", "shell.execute", "Run the command seq 1 20000")
     result = result_of(outcome)["result"]

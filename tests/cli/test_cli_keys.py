@@ -8,6 +8,7 @@ import stat
 import sys
 
 import pytest
+from how_long import some
 from model_server import calls, status, text
 from pseudo_terminal import CTRL_C, PseudoTerminal
 from system_keyrings import MemoryKeyring, system_keyring
@@ -230,7 +231,7 @@ LEAKS = """
 """
 
 
-@pytest.mark.parametrize("place", ["file", "keyring"])
+@pytest.mark.parametrize("place", some(["file", "keyring"], 2))
 def test_no_key_in_output_errors_logs_exports_or_checks(set_key, served, oneclaw, ok, home, place):
     echo = {"error": {"message": f"Incorrect API key provided: {CANARY}. Authorization: Bearer {CANARY}"}}
     served(text("Hello."), status(401, body=echo), status(400, body=echo))

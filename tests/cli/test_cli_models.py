@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from how_long import some
 from model_server import ModelServer, calls, text
 
 MODELS = (
@@ -205,12 +206,18 @@ def test_what_was_said_about_a_model_is_taken_back(ok, oneclaw, lab):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        (("lab/big", "context_window", "much"), "context_window cannot be 'much'"),
-        (("lab/big", "colour", "red"), "there are: context_window, max_output_tokens, input_media_types, display_name"),
-        (("nobody/x", "context_window", "1"), "'nobody/x' is not a PROVIDER/MODEL"),
-        (("lab/", "context_window", "1"), "'lab/' is not a PROVIDER/MODEL"),
-    ],
+    some(
+        [
+            (("lab/big", "context_window", "much"), "context_window cannot be 'much'"),
+            (
+                ("lab/big", "colour", "red"),
+                "there are: context_window, max_output_tokens, input_media_types, display_name",
+            ),
+            (("nobody/x", "context_window", "1"), "'nobody/x' is not a PROVIDER/MODEL"),
+            (("lab/", "context_window", "1"), "'lab/' is not a PROVIDER/MODEL"),
+        ],
+        4,
+    ),
 )
 def test_what_cannot_be_said_about_a_model_is_refused(oneclaw, lab, arguments, message):
     outcome = oneclaw("models", "set", *arguments)
@@ -310,6 +317,7 @@ def test_the_default_model_is_shown_with_where_it_is_said(ok, monkeypatch):
     assert ok("models", "default") == "offline/rules (environment ONECLAW_MODEL)\n"
 
 
+@pytest.mark.long
 def test_the_default_model_is_chosen(ok, oneclaw, lab):
     assert ok("models", "default", "lab/small") == "the default model is lab/small\n"
     assert ok("models", "default", "--json")["model"] == "lab/small"

@@ -289,7 +289,7 @@ def test_a_package_without_metadata_is_listed_all_the_same(oneclaw, install_plug
             "[oneclaw\nodd = x\n",
             "\x00\x01",
         ],
-        2,
+        4,
     ),
 )
 def test_a_malformed_entry_point_harms_no_other(oneclaw, good, install_plugin, entry_points):
@@ -332,6 +332,7 @@ def test_a_broken_plugin_can_be_disabled(oneclaw, ok, install_plugin):
     assert oneclaw("doctor").status == 0
 
 
+@pytest.mark.long
 def test_the_environment_disables_plugins_too(oneclaw, ok, good, monkeypatch):
     monkeypatch.setenv("ONECLAW_DISABLED_PLUGINS", "other, good")
 

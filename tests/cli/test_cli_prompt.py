@@ -77,11 +77,14 @@ def test_looking_changes_nothing(ok, worked_session):
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [
-        (["--session", "nowhere"], "there is no session 'nowhere'"),
-        (["--model", "no/model"], "the providers are"),
-        (["--agent", "Nobody"], "there is no agent 'Nobody'"),
-    ],
+    some(
+        [
+            (["--session", "nowhere"], "there is no session 'nowhere'"),
+            (["--model", "no/model"], "the providers are"),
+            (["--agent", "Nobody"], "there is no agent 'Nobody'"),
+        ],
+        3,
+    ),
 )
 def test_what_there_is_not_is_wrong_usage(oneclaw, arguments, says):
     outcome = oneclaw("prompt", *arguments)

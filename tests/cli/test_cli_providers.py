@@ -1,6 +1,7 @@
 """`oneclaw providers` and `oneclaw agents`."""
 
 import pytest
+from how_long import some
 
 from oneclaw_core.config.keys import KeyStore
 from oneclaw_core.system.home import find_home
@@ -189,14 +190,17 @@ def test_a_base_url_with_a_secret_or_a_fragment_is_refused_without_repeating_it(
 
 @pytest.mark.parametrize(
     ("url", "shown"),
-    [
-        (f"https://lab.example/v1?key={SECRET}&v=7", "https://lab.example/v1?key=[redacted]&v=[redacted]"),
-        (f"https://{SECRET}@lab.example:8/v1?{SECRET}#{SECRET}", "https://lab.example:8/v1?[redacted]"),
-        (f"https://me:{SECRET}@lab.example?next=https://a@b/{SECRET}", "https://lab.example?next=[redacted]"),
-        (f"https://me:x/{SECRET}@lab.example/v1", "[redacted]"),
-        (f"lab.example/v1?key={SECRET}", "[redacted]"),
-        ("localhost:8000", "localhost:8000"),
-    ],
+    some(
+        [
+            (f"https://lab.example/v1?key={SECRET}&v=7", "https://lab.example/v1?key=[redacted]&v=[redacted]"),
+            (f"https://{SECRET}@lab.example:8/v1?{SECRET}#{SECRET}", "https://lab.example:8/v1?[redacted]"),
+            (f"https://me:{SECRET}@lab.example?next=https://a@b/{SECRET}", "https://lab.example?next=[redacted]"),
+            (f"https://me:x/{SECRET}@lab.example/v1", "[redacted]"),
+            (f"lab.example/v1?key={SECRET}", "[redacted]"),
+            ("localhost:8000", "localhost:8000"),
+        ],
+        3,
+    ),
 )
 def test_secrets_in_a_base_url_of_the_environment_are_not_shown(oneclaw, ok, monkeypatch, url, shown):
     monkeypatch.setenv("OPENAI_BASE_URL", url)

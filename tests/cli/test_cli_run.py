@@ -65,6 +65,7 @@ def test_the_answer_is_on_stdout_and_tool_calls_are_on_stderr(oneclaw, serve):
     assert outcome.stderr.count("\n") == 1
 
 
+@pytest.mark.long
 def test_it_works_with_no_key_and_no_network(oneclaw):
     outcome = oneclaw("run", "What time is it?")
     assert outcome.status == 0

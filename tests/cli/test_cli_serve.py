@@ -98,6 +98,7 @@ def test_json_is_for_the_listing(ringing, oneclaw):
     assert oneclaw("serve", "--json").status == 2
 
 
+@pytest.mark.long
 def test_plugins_add_subcommands_and_options(ringing, ok, oneclaw):
     help_text = ok("serve", "--help")
 

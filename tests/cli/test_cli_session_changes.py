@@ -69,6 +69,7 @@ def test_the_newest_session_of_the_directory_is_continued(ok, oneclaw, told, tmp
     assert oneclaw("run", "--continue", "--session", "here", "hello").status == 2
 
 
+@pytest.mark.long
 def test_a_terminal_is_told_how_to_go_on_and_a_pipe_is_not(oneclaw, monkeypatch):
     quiet = oneclaw("run", "--session", "my work", "--model", "offline/rules", "hello")
     assert quiet.stderr == ""

@@ -148,7 +148,7 @@ def test_a_session_is_shown_in_full_as_json(ok, story):
     assert user["sequence"] < call["sequence"] < result["sequence"] < answer["sequence"]
 
 
-@pytest.mark.parametrize("is_terminal", [True, False])
+@pytest.mark.parametrize("is_terminal", some([True, False], 2))
 def test_escape_sequences_in_a_conversation_do_not_reach_a_terminal(ok, home, monkeypatch, tmp_path, is_terminal):
     async def hostile(store):
         session = await store.create_session("hostile", agent="General Assistant")
@@ -220,6 +220,7 @@ def test_a_session_is_not_given_a_name_with_control_characters(oneclaw, ok, name
     assert ok("sessions", "list", "--json") == []
 
 
+@pytest.mark.long
 def test_a_session_is_given_a_name_in_any_script(ok, oneclaw):
     name = "Wörk 世界 👩\u200d🔬 !"
     assert oneclaw("run", "--session", name, "Hello").status == 0

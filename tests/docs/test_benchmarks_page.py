@@ -184,6 +184,7 @@ def test_peers_that_are_not_installed_or_too_slow_for_a_size_leave_it_out(monkey
     assert [row.reasons for row in rows] == [{}, {}]
 
 
+@pytest.mark.long
 def test_a_program_is_measured_to_its_end_or_given_up(monkeypatch):
     from benchmarks.running import run_program
 

@@ -46,18 +46,18 @@ ONLY_IN_CHECKOUT = ("plugins",)
 BY_THE_LETTER = ("readme", "first-chat", *(["first-plugin"] if IS_LONG else []))
 
 
-# They start programs, servers and sandboxes again and again. test_pages_outside.py follows the first one; the tests of
-# MCP servers, of PostgreSQL, of several servers on one database, of recipes and of tracing show what the others do. The
-# second row shows nothing that other pages and tests do not show.
+# They start programs, servers and sandboxes again and again, and show nothing that other tests and pages do not: those
+# of MCP servers, PostgreSQL, several servers on one database, recipes, tracing and the scaffold.
 LONG_PAGES = (
-    *("first-plugin", "first-server", "first-mcp-server", "several-machines", "cookbook", "otel"),
+    *("first-chat", "first-provider", "oauth", "writing-plugins", "embedding", "javascript", "user-tools", "hooks"),
+    *("first-server", "first-mcp-server", "several-machines", "cookbook", "otel"),
     *("audit_log", "redactor", "folder_source", "events", "permissions", "manifests", "usage-and-cost", "tokens"),
 )
 
 
 # In the normal form, their commands that start pytest or check a plugin are left out: test_testing_pytest_plugin.py and
 # test_cli_plugin_check.py show what these do, and all else on the pages happens.
-QUICK_PAGES = () if IS_LONG else ("writing-plugins", "first-provider", "oauth")
+QUICK_PAGES = () if IS_LONG else ("first-plugin",)
 
 
 def page_id(page):

@@ -4,7 +4,6 @@ import re
 
 import pytest
 from documentation_pages import ROOT, blocks_of
-from how_long import IS_LONG
 from outside import TOX, built_wheels, outside
 from page_follower import PageFollower
 
@@ -15,10 +14,8 @@ pytestmark = [pytest.mark.one_python, pytest.mark.long]
 # The tests of the documentation follow the others in the checkout, and `several-machines`, which needs two servers.
 # It makes a package and says that `tox` checks it; the whole tox of that package runs at the end.
 PAGE_WITH_PACKAGE = "first-plugin"
-PAGES = [PAGE_WITH_PACKAGE]
-if IS_LONG:
-    PAGES += ["cookbook", "quickstart", "first-provider", "oauth"]
-    PAGES += ["first-chat", "first-server", "first-mcp-server", "writing-plugins"]
+PAGES = [PAGE_WITH_PACKAGE, "cookbook", "quickstart", "first-provider", "oauth"]
+PAGES += ["first-chat", "first-server", "first-mcp-server", "writing-plugins"]
 _INSTALLS = re.compile(r'^pip install ("oneclaw-core\[standard\]".*)$', re.MULTILINE)
 
 

@@ -83,6 +83,7 @@ def test_every_command_with_every_option_is_in_the_reference():
     assert count > 80
 
 
+@pytest.mark.long
 def test_the_reference_of_commands_does_not_depend_on_the_terminal(monkeypatch):
     made = commands_part.markdown(["builtin"], [])
     monkeypatch.setenv("COLUMNS", "40")

@@ -125,6 +125,7 @@ def test_nothing_is_public_that_the_standard_library_knows_better(address):
         assert not any([seen.is_multicast, seen.is_reserved, seen.is_link_local, seen.is_loopback])
 
 
+@pytest.mark.long
 @settings(deadline=None)  # a busy machine is no fault of the code
 @given(st.ip_addresses(v=4))
 def test_wrapping_an_address_never_makes_it_public(address):

@@ -82,6 +82,7 @@ def test_a_server_that_has_sent_calls_as_calls_is_asked_again(tmp_path):
     assert events[-1].text == "Late."
 
 
+@pytest.mark.long
 def test_an_answer_that_only_looks_like_a_call_is_an_answer(tmp_path):
     for answer in ('{"name": "Oslo", "population": 7}', f"A call:\n```\n{TIME}\n```", "[x](y)", '{"name": "o", "args'):
         events, _ = asked(tmp_path, text(answer, pieces=9))

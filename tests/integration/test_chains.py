@@ -92,9 +92,9 @@ def home(tmp_path):
             (silence(), "silence"),
             (hang_up_after(), "connection"),
         ],
-        3,
+        6,
     ),
-    ids=some(["rate_limit", "overloaded", "key", "quota", "model", "silence", "connection"], 3),
+    ids=some(["rate_limit", "overloaded", "key", "quota", "model", "silence", "connection"], 6),
 )
 def test_the_next_model_answers_and_the_failed_one_is_set_aside(home, reply, failure):
     # Another failure than silence is not taken for it, however slow the machine.
@@ -149,6 +149,7 @@ def test_only_the_chosen_failures_count(home):
     assert not second.bodies
 
 
+@pytest.mark.long
 def test_a_model_is_asked_again_before_the_next_one_is(home):
     home.compose(models=MODELS, retries=2)
     busy = FIRST.refuses(503, "busy", {"Retry-After": "0"})
@@ -233,6 +234,7 @@ def test_a_model_that_cannot_look_at_a_file_is_passed_over(home):
     assert not first.bodies
 
 
+@pytest.mark.long
 def test_when_all_fail_the_error_names_each(home):
     home.compose(**QUICKLY)
     home.serve([FIRST.refuses(401, "no such key")], [SECOND.refuses(401, "nor this one")])

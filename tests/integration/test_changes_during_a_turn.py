@@ -43,7 +43,7 @@ async def events_of(claw, text):
             (("tools", "disable", "read_file"), "not_available"),
             (("plugins", "disable", "pdf"), "not_available"),
         ],
-        2,
+        3,
     ),
 )
 def test_what_is_denied_or_disabled_elsewhere_counts_for_the_next_call(environ, command, error_type):

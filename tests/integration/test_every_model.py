@@ -48,7 +48,7 @@ OTHERS_VARIABLES = re.compile(r"(ONECLAW|OPENAI|ANTHROPIC|GEMINI|GOOGLE|OLLAMA)_
 every_format = pytest.mark.parametrize("wire", each_of(FORMATS))
 # What the core does before or after a request, whatever its format.
 some_formats = pytest.mark.parametrize("wire", each_of(some(FORMATS, 3)))
-native_formats = pytest.mark.parametrize("wire", each_of([wire for wire in FORMATS if wire.loads_natively]))
+native_formats = pytest.mark.parametrize("wire", each_of(some([wire for wire in FORMATS if wire.loads_natively], 2)))
 
 
 def addresses(server):
@@ -150,9 +150,15 @@ def of_type(kind, events):
     ("wire", "database_environ", "run"),
     [
         pytest.param(WIRES["anthropic"], "sqlite", ended, id="anthropic"),
-        pytest.param(WIRES["gemini"], "sqlite", ended, id="gemini", marks=pytest.mark.one_python),
-        pytest.param(WIRES["openai"], "sqlite", ended, id="openai", marks=pytest.mark.one_python),
-        pytest.param(WIRES["openai_compatible"], "sqlite", oneclaw, id="process", marks=pytest.mark.one_python),
+        pytest.param(WIRES["gemini"], "sqlite", ended, id="gemini", marks=[pytest.mark.one_python, pytest.mark.long]),
+        pytest.param(WIRES["openai"], "sqlite", ended, id="openai", marks=[pytest.mark.one_python, pytest.mark.long]),
+        pytest.param(
+            WIRES["openai_compatible"],
+            "sqlite",
+            oneclaw,
+            id="process",
+            marks=[pytest.mark.one_python, pytest.mark.long],
+        ),
         pytest.param(
             WIRES["openai"], "postgresql", oneclaw, id="postgresql", marks=[pytest.mark.one_python, pytest.mark.long]
         ),
@@ -265,6 +271,7 @@ def test_definitions_in_the_conversation_leave_all_before_them_as_it_was(tmp_pat
     assert usage_by_model(tmp_path)["prefix_breaks"] == 0
 
 
+@pytest.mark.long
 def test_a_model_that_refuses_definitions_in_the_conversation_is_asked_natively_until_it_is_to_be_tried_again(tmp_path):
     answers = iter([MESSAGES.calls(LOAD), MESSAGES.says("Loaded."), MESSAGES.says("Hello."), MESSAGES.says("Again.")])
 
@@ -340,7 +347,7 @@ EVERYWHERE = [(WIRES["anthropic"], WIRES["gemini"]), (WIRES["openai"], WIRES["op
             id="-".join(wire.provider for wire in pair),
             marks=() if pair in EVERYWHERE else pytest.mark.one_python,
         )
-        for pair in [*EVERYWHERE, *((second, first) for first, second in EVERYWHERE)]
+        for pair in some([*EVERYWHERE, *((second, first) for first, second in EVERYWHERE)], 3)
     ],
 )
 def test_a_session_goes_on_with_another_provider_and_back(tmp_path, first, second):
@@ -600,6 +607,7 @@ def test_a_key_is_sent_to_the_service_and_shown_nowhere(tmp_path, wire):
 # What goes wrong on the way
 
 
+@pytest.mark.long
 @some_formats
 def test_a_provider_that_is_set_anew_still_ends_the_answer_it_has_begun(tmp_path, wire):
     async def talk(*servers):
@@ -617,6 +625,7 @@ def test_a_provider_that_is_set_anew_still_ends_the_answer_it_has_begun(tmp_path
         assert asyncio.run(talk(first, second)) == [story, "Hello."]
 
 
+@pytest.mark.long
 def test_an_answer_is_kept_if_the_user_leaves_while_its_cost_is_worked_out(tmp_path, monkeypatch):
     wire = FORMATS[0]
     go_on = threading.Event()

@@ -4,6 +4,7 @@ import json
 from itertools import pairwise
 
 import pytest
+from how_long import some
 from model_server import ModelServer, calls, status, text
 from program import home, oneclaw
 
@@ -38,12 +39,15 @@ def refusing(word, code=400, message="nope", reply=None):
 
 @pytest.mark.parametrize(
     ("code", "message"),
-    [
-        (400, "nope"),
-        (422, "Verarbeitung nicht möglich"),
-        (400, "flagged by moderation"),
-        (403, "blocked by our content policy"),
-    ],
+    some(
+        [
+            (400, "nope"),
+            (422, "Verarbeitung nicht möglich"),
+            (400, "flagged by moderation"),
+            (403, "blocked by our content policy"),
+        ],
+        4,
+    ),
 )
 def test_a_message_that_is_refused_does_not_go_with_later_ones(say, oneclaw, code, message):
     with refusing("forbidden", code, message) as server:
@@ -109,11 +113,14 @@ def test_a_refusal_that_passes_costs_nothing(say, oneclaw):
 
 @pytest.mark.parametrize(
     ("code", "message"),
-    [
-        (500, "Jinja Exception: conversation roles must alternate user and assistant roles"),
-        (400, "Expected last role User or Tool, got consecutive user messages"),
-        (400, "ошибка"),
-    ],
+    some(
+        [
+            (500, "Jinja Exception: conversation roles must alternate user and assistant roles"),
+            (400, "Expected last role User or Tool, got consecutive user messages"),
+            (400, "ошибка"),
+        ],
+        3,
+    ),
 )
 def test_messages_of_one_role_are_joined_where_they_must_alternate(say, monkeypatch, code, message):
     def script(body):

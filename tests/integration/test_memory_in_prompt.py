@@ -184,6 +184,7 @@ def test_a_summary_in_the_middle_of_a_turn_renews_it_for_the_rest_of_the_turn(ho
     assert len({request.system_prompt for request in requests}) == 2
 
 
+@pytest.mark.long
 def test_the_budget_is_a_setting(home, model):
     async def work(claw):
         remember(claw, "- " + "\n- ".join(f"fact {number}" for number in range(300)))

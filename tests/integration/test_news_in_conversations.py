@@ -108,6 +108,7 @@ def test_news_are_stored_with_the_message_and_marked_as_no_words_of_the_user(ses
     assert sessions.users() == ["Hello.", f"Count the pages.\n\n{news}"]
 
 
+@pytest.mark.long
 def test_what_is_gone_is_told(sessions):
     path = sessions.skill("page-count")
     sessions.say("weather")

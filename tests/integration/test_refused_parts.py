@@ -177,11 +177,14 @@ def test_a_server_that_refuses_stream_options_is_asked_without_them(tmp_path):
 
 @pytest.mark.parametrize(
     ("status", "refusal"),
-    [
-        (400, "registry.ollama.ai/library/tiny:latest does not support tools"),
-        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
-        (404, "No endpoints found that support tool use."),
-    ],
+    some(
+        [
+            (400, "registry.ollama.ai/library/tiny:latest does not support tools"),
+            (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+            (404, "No endpoints found that support tool use."),
+        ],
+        3,
+    ),
 )
 def test_a_model_without_tools_answers_without_them_and_knows(tmp_path, status, refusal):
     def script(body):
@@ -221,7 +224,7 @@ def test_reasoning_that_a_server_does_not_know_is_not_sent_back(tmp_path):
                 "cannot be modified. These blocks must remain as they were in the original response.",
             ),
         ],
-        2,
+        6,
     ),
 )
 def test_thoughts_that_are_refused_are_left_out_and_new_ones_are_sent(tmp_path, wire, refusal):
@@ -242,6 +245,7 @@ def test_thoughts_that_are_refused_are_left_out_and_new_ones_are_sent(tmp_path, 
     assert [content.count(SEAL.encode()) for content in server.contents] == [0, 1, 0, 1, 1]
 
 
+@pytest.mark.long
 def test_a_model_without_encrypted_reasoning_is_not_asked_for_it_again(tmp_path):
     wire = WIRES["openai"]
 

@@ -227,7 +227,7 @@ def test_a_service_that_says_nothing_is_given_up_at_the_turns_deadline(oneclaw):
             ),
             (["prompt", "--session", "nope"], 2, "there is no session"),
         ],
-        3,
+        6,
     ),
 )
 @pytest.mark.one_python

@@ -30,6 +30,7 @@ def assert_input_is_counted_or_estimated(wire, tokens):
         assert tokens > 100 * len(CORE)
 
 
+@pytest.mark.long
 @every_format
 def test_an_answer_that_breaks_off_counts_as_far_as_it_came(tmp_path, wire):
     text = "Once upon a time. " * 200
@@ -44,6 +45,7 @@ def test_an_answer_that_breaks_off_counts_as_far_as_it_came(tmp_path, wire):
     assert "at least" in command(tmp_path, "usage")
 
 
+@pytest.mark.long
 @every_format
 def test_an_answer_that_the_user_stops_counts_as_far_as_it_came(tmp_path, wire):
     async def leave(environ):

@@ -297,6 +297,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(st.dictionaries(st.sampled_from(["type", "properties", "items", "$ref", "anyOf", "$defs"]), JSON))
 def test_any_schema_of_a_server_has_a_short_type(schema):
     assert 0 < len(short_type(schema)) <= 600

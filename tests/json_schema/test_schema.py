@@ -96,6 +96,7 @@ def test_a_fault_is_told_with_its_place(schema, pointer):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("keyword", ["properties", "items", "anyOf", "not"])
 def test_a_schema_that_is_nested_too_deeply_is_refused(keyword):
     schema = {"type": "string"}

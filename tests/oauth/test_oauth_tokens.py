@@ -6,6 +6,7 @@ import sys
 import threading
 
 import pytest
+from how_long import some
 from pytest_oneclaw import WebAnswer
 
 from oneclaw_core import OneClawError
@@ -156,7 +157,7 @@ def test_a_service_may_have_its_own_word_for_the_end(server, signed_in, make_cli
         token(make_client(ended_codes=frozenset({"bad_refresh_token"})))
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
+@pytest.mark.parametrize("status", some([429, 500, 503], 3))
 def test_a_service_that_fails_for_a_moment_is_asked_again(server, signed_in, status):
     expire(server, signed_in)
     server.fail("/token", WebAnswer("", status=status, headers={"Retry-After": "0"}), times=2)

@@ -444,7 +444,7 @@ def test_oneclaw_comes_before_a_stranger_that_had_a_name_first(here):
     assert records["aa_pdf"].status == "degraded"
 
 
-@pytest.mark.parametrize("damage", some(["garbage", "of another kind", "open to others", "a folder", "no folder"], 2))
+@pytest.mark.parametrize("damage", some(["garbage", "of another kind", "open to others", "a folder", "no folder"], 4))
 def test_without_a_record_ours_win_and_strangers_go_without(here, damage):
     here.install("zz-first")
     if damage == "no folder":

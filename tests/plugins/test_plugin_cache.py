@@ -172,6 +172,7 @@ def test_settings_of_others_are_described_at_the_first_look(site):
     assert "good_plugin" not in sys.modules
 
 
+@pytest.mark.long
 def test_own_settings_are_described_when_they_are_needed_and_once(site):
     def described():
         rows = [each for plugin in discover() for each in plugin.registrations if each.hook == "register_settings"]
@@ -184,6 +185,7 @@ def test_own_settings_are_described_when_they_are_needed_and_once(site):
     assert described() == settings
 
 
+@pytest.mark.long
 def test_own_settings_are_described_before_others_can_take_their_variables(site):
     model = SETTINGS.replace("place", "key").replace("here", "")
     install(site, "search_api", model)

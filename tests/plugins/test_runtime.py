@@ -301,6 +301,7 @@ def test_processes_share_the_hooks_that_are_switched_off(tmp_path):
     assert not serving.is_off(record, "before_turn")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ends_by", ["drain", "aclose"])
 def test_an_observer_that_hangs_at_the_end_of_three_programs_is_switched_off(ends_by, tmp_path, caplog, monkeypatch):
     monkeypatch.setattr(runtime, "EXIT_SECONDS", 0.3)

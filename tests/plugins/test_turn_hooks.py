@@ -5,6 +5,7 @@ import contextvars
 from contextlib import aclosing, contextmanager
 
 import pytest
+from how_long import some
 from stand_ins import plugin
 
 from oneclaw_core import Deny, MessageType, PromptSection, TurnRefusedError, tool
@@ -109,7 +110,7 @@ def test_a_turn_that_fails_is_finished_with_its_error(oneclaw_factory, journal):
     assert journal.of("after_model_response") == ["ProviderRequestError: the service refuses"]
 
 
-@pytest.mark.parametrize("is_in_an_answer", [False, True])
+@pytest.mark.parametrize("is_in_an_answer", some([False, True], 2))
 def test_a_turn_that_its_listener_leaves_is_interrupted(oneclaw_factory, journal, is_in_an_answer):
     kinds = []
     watch = plugin(after_model_response=lambda response: kinds.append(response.error_type))
@@ -326,6 +327,7 @@ def test_a_sub_agents_turn_names_the_call_that_it_works_for(oneclaw_factory):
     assert inner.session.parent_id == outer.session.id
 
 
+@pytest.mark.long
 def test_a_compaction_is_observed_and_renews_the_sections(oneclaw_factory, journal):
     texts = iter(["first section", "second section"])
     sections = plugin(prompt_sections=lambda: [PromptSection("s", next(texts))])

@@ -83,6 +83,7 @@ def test_many_calls_at_once_have_one_server():
     assert len({each["server"] for each in found}) == 1
 
 
+@pytest.mark.long
 def test_the_exit_status_comes_back():
     assert asyncio.run(call("forked_functions:leave")) == 7
 

@@ -139,6 +139,7 @@ def test_a_new_file_of_a_trusted_directory_is_asked_about(look, project):
     assert asked[0].detail.startswith("follow the new file .agents/skills/deploy/SKILL.md:\n---\nname: deploy")
 
 
+@pytest.mark.long
 def test_a_file_beside_a_skill_is_read_as_the_user_has_seen_it(tmp_path, look, project):
     folder = skill(project)
     (folder / "guide.md").write_text("good")

@@ -150,6 +150,7 @@ def test_bytes_and_pages_that_are_wrong(whole_home, tmp_path, is_long):
     assert not faults, "\n".join(faults)
 
 
+@pytest.mark.long
 def test_a_name_in_the_schema_that_is_no_text(whole_home, tmp_path, capsys):
     home = tmp_path / "home"
     shutil.copytree(whole_home, home)
@@ -230,7 +231,7 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize(
-    "damage", some(["truncated", "garbage in the middle", "another program's", "newer", "no database"], 2)
+    "damage", some(["truncated", "garbage in the middle", "another program's", "newer", "no database"], 4)
 )
 def test_every_command_says_in_a_line_what_is_wrong(whole_home, tmp_path, monkeypatch, capsys, damage):
     home = tmp_path / "home"

@@ -4,10 +4,12 @@ import asyncio
 import sqlite3
 import threading
 from contextlib import aclosing, closing
+from itertools import product
 
 import psycopg
 import pytest
 from audit import faults_of
+from how_long import some
 from made_models import opened
 
 from oneclaw_core import MessageType, ToolCall, ToolContext, tool
@@ -102,8 +104,7 @@ def test_away_while_something_is_recorded_for_a_call(tmp_path, database_environ,
     assert [each.permission for each in log] == (["network.private"] if what == "a permission" else [])
 
 
-@pytest.mark.parametrize("point", ["tool", "answer"])
-@pytest.mark.parametrize("lasts", ["for a while", "permanently"])
+@pytest.mark.parametrize(("point", "lasts"), some(list(product(["tool", "answer"], ["for a while", "permanently"])), 2))
 def test_away_in_the_middle_of_a_turn(tmp_path, database_environ, outage, monkeypatch, point, lasts):
     is_long = lasts == "permanently"
     monkeypatch.setattr(call_records, "STORE_RETRY_SECONDS", 0.2 if is_long else 30)

@@ -192,6 +192,7 @@ def share(is_long):
     return of
 
 
+@pytest.mark.long
 @formats(4)
 def test_answers_that_make_no_sense(trial, wire, share, is_long):
     trial(wire, [*misbehaviours.answers(wire)[:: 1 if is_long else 3], *share(wire, misbehaviours.strange_calls(wire))])
@@ -222,6 +223,7 @@ def test_what_never_ends_is_ended(trial, wire, share):
     trial(wire, share(wire, misbehaviours.endless(wire)), deadline_seconds=DEADLINE_SECONDS)
 
 
+@pytest.mark.long
 @formats(4, 3)
 def test_what_goes_on_after_its_end_is_ended(trial, wire):
     """By its own limits, long before the deadline."""
@@ -234,6 +236,7 @@ def test_a_connection_cut_or_split_at_any_byte(trial, wire, is_long):
     trial(wire, misbehaviours.cuts(wire, 1 if is_long else 1_201))
 
 
+@pytest.mark.long
 @formats()
 def test_every_field_with_every_wrong_value(trial, wire, is_long):
     cases = misbehaviours.wrong_fields(wire)

@@ -1,5 +1,6 @@
 """What a query asks for."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,6 +41,7 @@ def test_a_character_in_a_square_is_that_character():
         assert all(parse_query("手").counts(text))
 
 
+@pytest.mark.long
 @given(st.text())
 def test_any_text_is_a_query(text):
     query = parse_query(text)

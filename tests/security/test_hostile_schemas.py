@@ -79,6 +79,7 @@ def test_checking_arguments_comes_to_an_end(what, monkeypatch):
     assert all(len(fault) < 500 for fault in faults)
 
 
+@pytest.mark.long
 def test_a_model_is_told_that_checking_took_too_long_and_the_tool_is_not_run(oneclaw_factory, monkeypatch):
     ran = []
 
@@ -162,6 +163,7 @@ def test_what_is_unique_is_what_jsonschema_says(items):
     assert (not argument_faults(compile_schema(schema), items)) is Draft202012Validator(schema).is_valid(items)
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_search_is_given_up_after_its_time(monkeypatch):
     monkeypatch.setattr("oneclaw_core.json_schema.validation.SEARCH_SECONDS", 0.4)

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from how_long import some
 from pytest_oneclaw.web_server import RoutedWebServer
 
 from oneclaw_core import ToolContext, hookimpl, tool
@@ -83,7 +84,7 @@ def is_held(claw, web, session):
     return bool(asked) and web.url_of("/page") in asked[0].holds
 
 
-@pytest.mark.parametrize("then", ["nothing", "move", "remove", "replace"])
+@pytest.mark.parametrize("then", some(["nothing", "move", "remove", "replace"], 4))
 def test_what_a_call_does_with_a_file_does_not_take_away_its_marks(claw, web, then):
     save_page(claw, web)
     (done,) = have(claw, ("read_and", {"path": "page.md", "then": then}), session="second")
@@ -91,7 +92,7 @@ def test_what_a_call_does_with_a_file_does_not_take_away_its_marks(claw, web, th
     assert is_held(claw, web, "second")
 
 
-@pytest.mark.parametrize("way", ["rename", "hard link", "copy with its times"])
+@pytest.mark.parametrize("way", some(["rename", "hard link", "copy with its times"], 3))
 def test_a_file_keeps_its_marks_under_another_name(claw, web, way):
     import shutil
 
@@ -103,6 +104,7 @@ def test_a_file_keeps_its_marks_under_another_name(claw, web, way):
     assert is_held(claw, web, "second")
 
 
+@pytest.mark.long
 def test_a_copy_that_a_command_makes_is_from_outside_and_private(claw, web):
     save_page(claw, web)
     claw.user.says("once", to="shell.execute")  # without bubblewrap
@@ -131,6 +133,7 @@ def test_a_patch_that_moves_a_file_takes_its_marks_with_it(claw, web):
     assert is_held(claw, web, "third")
 
 
+@pytest.mark.long
 def test_a_file_of_the_user_gets_no_marks_of_others(claw, web):
     save_page(claw, web)
     (claw.home.workspace / "mine.md").write_text("mine")

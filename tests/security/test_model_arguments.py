@@ -41,6 +41,7 @@ HOSTILE = {
 REFUSALS = ("validation_error", "missing_parameter")
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_no_arguments_bring_a_tool_down_or_hold_anybody_up(oneclaw_factory, caplog, is_long):
     """Every tool that is installed with texts that are no call of it: with all of them in the long form, else with
@@ -79,7 +80,7 @@ def test_ten_megabytes_in_one_argument_are_written_or_refused(oneclaw_factory, o
 
 @pytest.mark.one_python
 @pytest.mark.parametrize(
-    "name", ["", " ", "read_file\n", "read_file;exec", "../read_file", "\0", "\ud800", "x" * 1_000_000]
+    "name", some(["", " ", "read_file\n", "read_file;exec", "../read_file", "\0", "\ud800", "x" * 1_000_000], 8)
 )
 def test_a_tool_that_is_not_there_is_told_whatever_it_is_called(oneclaw_factory, name):
     oneclaw = oneclaw_factory(())

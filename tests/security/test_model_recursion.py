@@ -39,6 +39,7 @@ def run_to_its_end(oneclaw, text="Go", **options):
         oneclaw.model._used = len(oneclaw.model._script)
 
 
+@pytest.mark.long
 def test_agents_that_make_agents_come_to_an_end(oneclaw_factory):
     oneclaw = oneclaw_factory(())
     asked = endless(
@@ -82,6 +83,7 @@ def test_a_tool_that_sends_messages_is_stopped_at_a_depth(oneclaw_factory):
     assert MAX_TURN_DEPTH < len(asked) <= 50
 
 
+@pytest.mark.long
 def test_a_call_that_fails_over_and_over_is_not_run_without_end(oneclaw_factory):
     ran = []
 

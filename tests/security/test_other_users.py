@@ -90,6 +90,7 @@ def serve_tools(monkeypatch, home):
         yield server
 
 
+@pytest.mark.long
 def test_a_database_elsewhere_is_made_for_its_owner_alone(program, few_plugins, tmp_path, monkeypatch, umask):
     place = tmp_path / "elsewhere"
     place.mkdir(mode=0o755)
@@ -154,6 +155,7 @@ def listening():
     return found
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/net/tcp").exists(), reason="the system does not list its sockets here")
 def test_an_open_home_listens_nowhere(oneclaw_factory):
     before = listening()

@@ -44,6 +44,7 @@ def checkout(tmp_path, monkeypatch):
     return path
 
 
+@pytest.mark.long
 def test_nothing_of_it_is_loaded_or_told_to_a_model(program, checkout, tmp_path):
     prompt = program("prompt", "--model", "offline/rules")
     assert prompt.status == 0

@@ -124,6 +124,7 @@ def test_another_result_or_argument_is_another_conversation(tmp_path):
         talk(Cassette(path), folder_of(tmp_path, 2), tools=(fails,))
 
 
+@pytest.mark.long
 def test_an_answer_is_used_once(tmp_path):
     path = recorded(tmp_path)
     cassette = Cassette(path)

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from how_long import some
 
 from oneclaw_core import OneClaw, PermissionAnswer, ToolContext, tool
 from oneclaw_core.types.permissions import Grant
@@ -102,7 +103,7 @@ def test_a_link_to_a_hidden_file_asks_for_the_file(call, project):
     assert person.questions == [("files.read", str(project / ".env"))]
 
 
-@pytest.mark.parametrize("allow", ["files.read", "files.read:{project}", "files.read:{project}/a.py"])
+@pytest.mark.parametrize("allow", some(["files.read", "files.read:{project}", "files.read:{project}/a.py"], 3))
 def test_no_grant_of_less_than_its_name_opens_a_hidden_file(call, project, allow):
     allow = allow.format(project=project)
     assert call("read_file", {"path": ".env"}, allow=[allow]).error_type == "permission_denied"
@@ -285,6 +286,7 @@ def test_version_control_in_the_workspace_is_protected(call):
     assert result.error_type == "permission_denied"
 
 
+@pytest.mark.long
 def test_relative_paths_of_all_tools_lie_in_a_trusted_directory(call, project, tmp_path):
     trusted = [f"directory.trust:{project}", "files.write", "shell.execute"]
     (tmp_path / "home" / "workspace").mkdir(parents=True)
@@ -296,6 +298,7 @@ def test_relative_paths_of_all_tools_lie_in_a_trusted_directory(call, project, t
     assert (project / "js.txt").read_text() == "from js"
 
 
+@pytest.mark.long
 def test_the_users_own_directory_is_never_asked_for(call, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     person = Person(directory_trust=ALWAYS)

@@ -190,6 +190,7 @@ def test_a_worker_cannot_get_out(context, key):
     assert [each.name for each in key.parent.iterdir()] == [key.name]
 
 
+@pytest.mark.long
 @needs_landlock
 def test_a_tool_that_needs_the_network_has_it_and_nothing_else(context, key):
     found = run(isolated_functions.escape_to_the_network, {"folder": str(key).split("/")}, context).result
@@ -323,6 +324,7 @@ def test_a_worker_does_not_import_from_the_working_directory(context, tmp_path, 
     assert run(isolated_functions.report, {"day": "2026-01-01"}, context).is_success
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_large_arguments_and_results_fit(context):
     async def call():

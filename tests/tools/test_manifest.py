@@ -540,6 +540,7 @@ def test_arguments_arrive_as_they_are_and_the_context_is_injected(module, contex
     assert result.result == {"day": "2026-11-21", "session": "session", "more": {"other": [1]}}
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_decorated_function_gets_python_values(module, context):
     module(

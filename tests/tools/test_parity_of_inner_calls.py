@@ -188,7 +188,7 @@ def records(home, plugin, result):
     }
 
 
-@pytest.mark.parametrize("name", some(CASES, 3))
+@pytest.mark.parametrize("name", some(CASES, 9))
 def test_a_call_of_a_script_is_a_call_of_the_model(name, oneclaw_factory, tmp_path):
     case, found = CASES[name], []
     for is_inner in (False, True):

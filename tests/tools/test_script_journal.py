@@ -89,6 +89,7 @@ def rows(home):
     return home.run(home.app.store.script_calls(session.id))
 
 
+@pytest.mark.long
 def test_a_script_goes_on_after_a_later_grant_without_doing_anything_twice(home, tools):
     home.user.says("no", "once")
     refused = run(home)

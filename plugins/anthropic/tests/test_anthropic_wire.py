@@ -56,6 +56,7 @@ def check(sent):
     assert forced(messages_request().validate_python(sent)) == sent
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loading", [ToolLoading.NATIVE, ToolLoading.APPEND])
 def test_every_request_of_a_session_fits_the_types_of_the_sdk(loading):
     session = played_session(loading)

@@ -183,16 +183,19 @@ def test_a_tool_and_a_group_are_switched_and_hold_at_once(talk):
 
 @pytest.mark.parametrize(
     ("arguments", "error_type"),
-    [
-        ({"name": "load_tool_group", "enabled": False}, "permission_denied"),
-        ({"name": "set_tool_enabled", "enabled": False}, "permission_denied"),
-        ({"name": "list_tool_states", "enabled": False}, "permission_denied"),
-        ({"name": "config", "enabled": False, "type": "group"}, "permission_denied"),
-        ({"name": "no_such_tool", "enabled": False}, "not_found"),
-        ({"name": "no_such_group", "enabled": False, "type": "group"}, "not_found"),
-        ({"name": "config", "enabled": False}, "validation_error"),
-        ({"name": "", "enabled": False}, "validation_error"),
-    ],
+    some(
+        [
+            ({"name": "load_tool_group", "enabled": False}, "permission_denied"),
+            ({"name": "set_tool_enabled", "enabled": False}, "permission_denied"),
+            ({"name": "list_tool_states", "enabled": False}, "permission_denied"),
+            ({"name": "config", "enabled": False, "type": "group"}, "permission_denied"),
+            ({"name": "no_such_tool", "enabled": False}, "not_found"),
+            ({"name": "no_such_group", "enabled": False, "type": "group"}, "not_found"),
+            ({"name": "config", "enabled": False}, "validation_error"),
+            ({"name": "", "enabled": False}, "validation_error"),
+        ],
+        8,
+    ),
 )
 def test_no_one_is_locked_out(talk, arguments, error_type):
     refused, states = talk(("set_tool_enabled", arguments), ("list_tool_states", {}))

@@ -98,7 +98,7 @@ def test_the_report_is_one_document(ok, project):
     [
         ("missing_function", [], 1),
         pytest.param("short_description", [], 0, marks=pytest.mark.long),
-        ("short_description", ["--strict"], 1),
+        pytest.param("short_description", ["--strict"], 1, marks=pytest.mark.long),
     ],
 )
 def test_the_exit_status_is_for_ci(oneclaw, tmp_path, kind, strict, status):

@@ -22,6 +22,7 @@ CHECKOUT = {
 }
 
 
+@pytest.mark.long
 def test_a_plugin_is_installed_used_upgraded_and_uninstalled(installation, wheels, index, is_with_pip):
     files = [
         write_wheel(wheels, requires=["acme-library", "oneclaw-core>=0.1"]),

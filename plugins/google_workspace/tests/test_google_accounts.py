@@ -8,6 +8,7 @@ import time
 import pytest
 from google_desk import Desk, open_home, sign_in
 from google_oauth import CLIENT_SECRET
+from how_long import some
 from oneclaw_google_workspace.accounts import AccountBook
 
 from oneclaw_core import OneClawError
@@ -52,6 +53,7 @@ def test_the_first_call_gets_a_token_and_the_next_one_uses_it(google, desk):
     assert google.oauth.refreshes == 1
 
 
+@pytest.mark.long
 def test_ten_parallel_calls_with_an_expired_token_ask_google_once(google, desk):
     desk("tasks_list")
     google.oauth.expire_tokens()
@@ -241,13 +243,16 @@ def test_a_refresh_that_is_cancelled_leaves_no_lock_behind(google, home, desk):
 
 @pytest.mark.parametrize(
     "answer",
-    [
-        [],
-        "x",
-        {"access_token": 5, "expires_in": 3600},
-        {"access_token": "ya29.other", "expires_in": {}},
-        {"access_token": "ya29.other", "expires_in": 10**30},
-    ],
+    some(
+        [
+            [],
+            "x",
+            {"access_token": 5, "expires_in": 3600},
+            {"access_token": "ya29.other", "expires_in": {}},
+            {"access_token": "ya29.other", "expires_in": 10**30},
+        ],
+        5,
+    ),
 )
 def test_an_answer_with_no_token_in_it_is_told_without_it(google, desk, answer):
     google.fail("token", 200, content=json.dumps(answer).encode())

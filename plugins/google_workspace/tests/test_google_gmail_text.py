@@ -66,6 +66,7 @@ def test_html_mails_are_read(html, text):
     assert html_to_text(html) == text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "html",
     some(

@@ -198,7 +198,7 @@ def test_a_slide_that_is_too_long_says_where_the_rest_is(google, reader):
     assert "drive_download_file" in answer["note"]
 
 
-@pytest.mark.parametrize("as_records", [False, True])
+@pytest.mark.parametrize("as_records", some([False, True], 2))
 def test_a_table(google, reader, as_records):
     """As records, a table is several times as long as its cells."""
     titles = [f'a rather "long" title {column}' for column in range(5)]

@@ -279,7 +279,7 @@ def test_an_answer_that_is_none_is_told(attempts, case):
     assert found.message == "Google's answer cannot be read (status 200)."
 
 
-@named(WRITING, 4)
+@named(WRITING, 9)
 def test_what_was_not_done_is_done_where_that_is_safe_and_otherwise_told(attempts, case):
     found = attempts(case, UNCLEAR)
 
@@ -288,7 +288,7 @@ def test_what_was_not_done_is_done_where_that_is_safe_and_otherwise_told(attempt
         assert outcome.made == case.is_sent_again, name
 
 
-@named(WRITING, 2)
+@named(WRITING, 9)
 def test_what_was_done_is_never_done_twice(attempts, case):
     found = attempts(case, {name: fault | {"is_after": True} for name, fault in UNCLEAR.items()} | BROKEN_OFF)
 

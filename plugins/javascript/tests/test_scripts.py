@@ -101,7 +101,7 @@ SNIPPETS = {
 }
 
 
-@pytest.mark.parametrize("code", some(SNIPPETS, 3))
+@pytest.mark.parametrize("code", some(SNIPPETS, 6))
 def test_what_models_write_is_run(code, run):
     result = run(code)
     assert result.is_success, result.error_message

@@ -337,6 +337,7 @@ def test_server_takes_no_group_of_another(oneclaw_factory: HomeFactory, tmp_path
     }
 
 
+@pytest.mark.long
 def test_changes_of_a_server_leave_the_prompt_cache_alone(oneclaw_factory: HomeFactory, tmp_path: Path) -> None:
     path = tmp_path / "tools.json"
 

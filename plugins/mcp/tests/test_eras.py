@@ -94,8 +94,9 @@ def test_new_tools_are_noticed_in_the_new_era(oneclaw_factory: HomeFactory) -> N
     assert home.oneclaw.run(new_tools(home.source)) == ["grown"]
 
 
+@pytest.mark.long
 @pytest.mark.one_python
-@pytest.mark.parametrize("waited_seconds", [pytest.param(10.0, marks=pytest.mark.long), 0.05])
+@pytest.mark.parametrize("waited_seconds", [10.0, 0.05])
 def test_new_tools_are_noticed_however_late_the_subscription_comes(
     oneclaw_factory: HomeFactory, monkeypatch: pytest.MonkeyPatch, waited_seconds: float
 ) -> None:

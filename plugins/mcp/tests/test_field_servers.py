@@ -77,7 +77,7 @@ def test_schema_is_read_by_its_dialect(observed: Observation) -> None:
     assert [each for each in document["misfit"] if not foreign_faults(document["schema"], each)] == []
 
 
-@of_kind("tools", 3)
+@of_kind("tools", 9)
 def test_each_tool_of_a_list_is_judged_alone(
     observed: Observation, oneclaw_factory: HomeFactory, tmp_path: Path
 ) -> None:

@@ -119,6 +119,7 @@ def test_call_without_an_answer_is_cancelled_in_time(oneclaw_factory: HomeFactor
     assert home.call("plain__echo", text="still there").result == "still there"
 
 
+@pytest.mark.long
 def test_progress_prolongs_a_call(oneclaw_factory: HomeFactory) -> None:
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.plain.progress"]))
     home.add("plain", *plain("hang"), call_seconds=0.4)

@@ -187,6 +187,7 @@ def test_a_writer_that_does_not_end_is_reported(memory, monkeypatch):
     assert memory.change("x").done == "added"
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_processes_and_threads_that_save_at_once_lose_nothing(memory):
     memory.create()

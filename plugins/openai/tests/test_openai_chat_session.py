@@ -107,6 +107,7 @@ def without_echo(body):
     return body | {"messages": messages}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("server", [OPENAI, LOCAL])
 def test_every_request_of_a_session_is_valid_by_openais_types(server):
     for request in three_turns():

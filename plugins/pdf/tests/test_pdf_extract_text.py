@@ -81,6 +81,7 @@ def test_max_chars_begins_at_one(context, six_pages):
     assert "characters 1 to 1 of" in pdf_extract_text("six.pdf", max_chars=1, context=context).result
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("max_chars", some([1, 7, 31, 64], 2))
 def test_what_comes_part_by_part_is_the_whole(context, six_pages, max_chars):
     whole = unmarked(pdf_extract_text("six.pdf", context=context).result).split("\n\n", 1)[1]

@@ -109,9 +109,9 @@ def test_a_turn_goes_on_when_no_one_has_taken_its_lock(tmp_path: Path) -> None:
             lambda store, it: store.keep_sections(it, "new"),
             lambda store, it: store.delete_session(it),
         ],
-        2,
+        4,
     ),
-    ids=some(["append", "touch", "finish", "finish-several", "begin", "summary", "memory", "delete"], 2),
+    ids=some(["append", "touch", "finish", "finish-several", "begin", "summary", "memory", "delete"], 4),
 )
 @pytest.mark.parametrize("other_turn", some(["under way", "done"], 2))
 def test_what_a_turn_writes_after_another_has_begun_is_refused(

@@ -3,6 +3,7 @@
 import greeting_plugin
 import httpx
 import pytest
+from how_long import some
 from pytest_oneclaw import WebAnswer, assert_tool_error, assert_tool_succeeded
 
 
@@ -100,7 +101,7 @@ def test_a_connection_that_breaks(fetch, web_server):
         assert_tool_error(fetch(path), "execution_error")
 
 
-@pytest.mark.parametrize("after_bytes", [0, 5])
+@pytest.mark.parametrize("after_bytes", some([0, 5], 2))
 def test_a_server_that_falls_silent(fetch, web_server, after_bytes):
     web_server.stalls("/", "Hello from the web", after_bytes=after_bytes)
 

@@ -9,6 +9,7 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 
 import pytest
+from how_long import some
 from oneclaw_scheduled_tasks import attempt as attempt_module
 from oneclaw_scheduled_tasks.attempt import CONTINUATION, CONTINUATION_WITH_REPEATS, attempt, done_in, message_to_send
 from oneclaw_scheduled_tasks.task import Run, RunStatus, Task, run_id
@@ -92,6 +93,7 @@ def test_only_the_groups_of_the_task_are_offered_and_they_are_loaded(home):
     assert names == ["load_tool_group", "list_scheduled_tasks"]
 
 
+@pytest.mark.long
 def test_an_agent_that_is_gone_and_a_model_that_cannot_be_asked(home):
     no_agent, no_model = task(agent="Nobody"), task(model="openai/gpt")
     (first, second), *_ = attempts(home, (no_agent, run(id="r1")), (no_model, run(id="r2")))
@@ -156,7 +158,7 @@ def test_the_answer_of_a_turn_that_was_finished_is_taken(home, status):
 @pytest.mark.one_python  # needs other plugins
 @pytest.mark.parametrize(
     "state",
-    [{"status": RunStatus.INTERRUPTED, "is_cut_off": True}, {"attempt": 2, "is_cut_off": True}],
+    some([{"status": RunStatus.INTERRUPTED, "is_cut_off": True}, {"attempt": 2, "is_cut_off": True}], 2),
 )
 def test_a_turn_that_was_cut_off_is_gone_on_with(home, state):
     (_, again), _, history, _ = attempts(home, (task(), run()), (task(), run(**state)))

@@ -77,13 +77,19 @@ def test_a_decision_on_a_permission_is_for_one_task_and_ends_with_it(oneclaw):
 
 @pytest.mark.parametrize(
     ("options", "text"),
-    [
-        (["--cron", "0 9 * * mon-fri"], "by cron '0 9 * * mon-fri' (UTC)"),
-        (["--every", "90"], "every 90 minutes (UTC)"),
-        (["--every", "90s"], "every 90 seconds (UTC)"),
-        (["--date", "2099-01-01", "--at", "8:05"], "once on 2099-01-01 at 08:05 (UTC)"),
-        (["--day", "Fri", "--at", "18:00", "--until", "2099-01-01"], "every Friday at 18:00 until 2099-01-01 (UTC)"),
-    ],
+    some(
+        [
+            (["--cron", "0 9 * * mon-fri"], "by cron '0 9 * * mon-fri' (UTC)"),
+            (["--every", "90"], "every 90 minutes (UTC)"),
+            (["--every", "90s"], "every 90 seconds (UTC)"),
+            (["--date", "2099-01-01", "--at", "8:05"], "once on 2099-01-01 at 08:05 (UTC)"),
+            (
+                ["--day", "Fri", "--at", "18:00", "--until", "2099-01-01"],
+                "every Friday at 18:00 until 2099-01-01 (UTC)",
+            ),
+        ],
+        5,
+    ),
 )
 def test_schedules(oneclaw, options, text):
     assert add(oneclaw, *options, "--time-zone", "UTC")["schedule_text"] == text
@@ -162,10 +168,13 @@ def test_an_unknown_task(oneclaw, command):
 
 @pytest.mark.parametrize(
     ("options", "reason"),
-    [
-        (["--at", "9:00"], "--at cannot be given for an interval schedule; it takes --every MINUTES"),
-        (["--day", "monday"], "--at is needed for a weekly schedule"),
-    ],
+    some(
+        [
+            (["--at", "9:00"], "--at cannot be given for an interval schedule; it takes --every MINUTES"),
+            (["--day", "monday"], "--at is needed for a weekly schedule"),
+        ],
+        2,
+    ),
 )
 def test_an_error_of_a_changed_schedule_names_options(oneclaw, options, reason):
     task_id = add(oneclaw, "--every", "5")["id"]
@@ -174,6 +183,7 @@ def test_an_error_of_a_changed_schedule_names_options(oneclaw, options, reason):
     assert (status, err) == (2, f"oneclaw: {reason}\n")
 
 
+@pytest.mark.long
 def test_a_task_can_be_named_if_its_name_is_unique(oneclaw):
     task_id = add(oneclaw, "--at", "09:00")["id"]
 

@@ -98,7 +98,7 @@ def test_a_task_that_a_limited_run_schedules_has_the_groups_of_the_run(run, task
     assert made(tasks)["New"].agent == "General Assistant"
 
 
-@pytest.mark.parametrize("groups", [["papers"], ["*"], ["scheduled_tasks", "papers"]])
+@pytest.mark.parametrize("groups", some([["papers"], ["*"], ["scheduled_tasks", "papers"]], 3))
 def test_a_limited_run_can_give_no_groups_that_it_has_not(run, tasks, groups):
     (refused,) = run(("schedule_task", {**NEW, "tool_groups": groups}))
 

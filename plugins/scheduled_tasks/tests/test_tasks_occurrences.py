@@ -155,7 +155,7 @@ def test_cron_in_the_hour_that_comes_twice(expression, due):
 
 
 @pytest.mark.parametrize(
-    ("expression", "minutes"), [("* * * * *", range(60)), ("7-50/9 */2 * * *", (7, 16, 25, 34, 43))]
+    ("expression", "minutes"), some([("7-50/9 */2 * * *", (7, 16, 25, 34, 43)), ("* * * * *", range(60))], 2)
 )
 @pytest.mark.parametrize(
     ("zone", "day"), some([(BERLIN, "2026-10-25"), (LORD_HOWE, "2026-04-05"), (NEW_YORK, "2026-03-08")], 2)

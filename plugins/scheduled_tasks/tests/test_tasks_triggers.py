@@ -10,6 +10,7 @@ from itertools import count
 
 import pytest
 from following import SECONDS, Following, until_stored
+from how_long import some
 from oneclaw_scheduled_tasks import triggers
 from oneclaw_scheduled_tasks.database import TaskDatabase, tasks_database_url
 from oneclaw_scheduled_tasks.service import TaskService
@@ -224,16 +225,19 @@ def test_the_command_line_makes_a_webhook_and_shows_its_token_once(home, capsys)
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [
-        (["--on", "bell"], "there is no trigger 'bell'"),
-        (["--on", "task_ended"], "needs task"),
-        (["--on", "task_ended", "--with", "task"], "--with must be NAME=VALUE"),
-        (["--on", "task_ended", "--with", "task=x", "--per-day", "0"], "--per-day must be a whole number from 1"),
-        (["--on", "task_ended", "--with", "task=x", "--at", "09:00"], "--at and --on do not go together"),
-        (["--on", "task_ended", "--every", "5"], "--every and --on do not go together"),
-        (["--with", "task=x"], "say when"),
-        (["--every", "5", "--per-day", "5"], "go with --on alone"),
-    ],
+    some(
+        [
+            (["--on", "bell"], "there is no trigger 'bell'"),
+            (["--on", "task_ended"], "needs task"),
+            (["--on", "task_ended", "--with", "task"], "--with must be NAME=VALUE"),
+            (["--on", "task_ended", "--with", "task=x", "--per-day", "0"], "--per-day must be a whole number from 1"),
+            (["--on", "task_ended", "--with", "task=x", "--at", "09:00"], "--at and --on do not go together"),
+            (["--on", "task_ended", "--every", "5"], "--every and --on do not go together"),
+            (["--with", "task=x"], "say when"),
+            (["--every", "5", "--per-day", "5"], "go with --on alone"),
+        ],
+        8,
+    ),
 )
 def test_triggers_that_cannot_be_are_refused(home, capsys, words, message):
     assert main(["tasks", "add", "x", "x", *words]) == 2

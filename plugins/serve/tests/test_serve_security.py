@@ -45,7 +45,7 @@ def test_no_route_answers_a_stranger(serving):
             ({"Sec-Fetch-Site": "same-site"}, {403}),  # the page of another port, with our cookie
             ({"X-Forwarded-For": "127.0.0.1"}, {400}),
         ],
-        2,
+        4,
     ),
 )
 def test_a_cookie_does_not_help_other_sites(serving, changed, statuses):

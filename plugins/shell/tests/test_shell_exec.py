@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from how_long import some
 from oneclaw_shell import execute as shell
 from oneclaw_shell.execute import execute
 
@@ -284,7 +285,7 @@ ON_EVERY_PYTHON = ("children of children", "orphans")
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param(command, id=name, marks=() if name in ON_EVERY_PYTHON else pytest.mark.one_python)
+        pytest.param(command, id=name, marks=() if name in ON_EVERY_PYTHON else pytest.mark.long)
         for name, command in STUBBORN.items()
     ],
 )
@@ -313,7 +314,7 @@ def test_when_the_call_is_cancelled_nothing_of_it_is_left(context, mark, command
 
 
 @pytest.mark.one_python
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", some([signal.SIGINT, signal.SIGKILL], 2))
 def test_when_the_program_ends_nothing_of_it_is_left(tmp_path, mark, number):
     program = (
         "import asyncio, sys; from pathlib import Path; from oneclaw_core import ToolContext; "

@@ -38,6 +38,7 @@ def test_a_command_works_in_the_workspace_without_a_question(oneclaw, run, onecl
     assert oneclaw.user.asked == []
 
 
+@pytest.mark.long
 def test_temporary_files_stay_from_one_command_to_the_next(run):
     run("echo kept > /tmp/note")
     assert "kept" in run("cat /tmp/note $HOME/note").result
@@ -104,6 +105,7 @@ def test_a_need_that_is_none_is_refused(run, needs):
     assert run("true", needs=needs).error_type == "validation_error"
 
 
+@pytest.mark.long
 def test_background_processes_end_with_the_command_and_the_model_is_told(run):
     result = run("setsid sleep 600 & echo x").result
     assert "in the sandbox nothing outlives its command" in result

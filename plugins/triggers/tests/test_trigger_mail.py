@@ -122,6 +122,7 @@ def test_mail_that_comes_and_matches_is_reported_once(run, mail_box):
 DEEP = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (each, each) for each in range(3_000))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "content",
     some(

@@ -106,7 +106,10 @@ def test_in_a_conversation_the_marked_part_ends_within_what_the_model_is_shown(t
 @pytest.mark.one_python
 @pytest.mark.parametrize(
     "sentence",
-    ["Fetch the page {} and summarise it", "What does the page {} say?", "Read the article at {}", "Summarise {}"],
+    some(
+        ["Fetch the page {} and summarise it", "What does the page {} say?", "Read the article at {}", "Summarise {}"],
+        4,
+    ),
 )
 def test_plain_sentences_lead_to_it(tmp_path, sentence):
     async def run(url):

@@ -73,6 +73,7 @@ def test_the_original_spelling_of_types_is_understood(talk):
     assert created.is_success
 
 
+@pytest.mark.long
 def test_a_provider_that_something_needs_stays(talk):
     *_, deleted, deactivated = talk(
         ("create_provider", LAB),

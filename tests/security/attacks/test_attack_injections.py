@@ -28,14 +28,14 @@ def everywhere(trusted, undecided):
     return pytest.mark.parametrize(("trusts_project", "name"), cases, indirect=["trusts_project"])
 
 
-@everywhere(trusted=ONE_OF_EACH_CARRIER[::4], undecided=ONE_OF_EACH_CARRIER[2::4])
+@everywhere(trusted=ONE_OF_EACH_CARRIER[::12], undecided=ONE_OF_EACH_CARRIER[6::12])
 def test_an_injection_comes_to_nothing(attack, name):
     injection = INJECTIONS[name]
     harm, user = attack(CARRIERS[injection.carrier], injection.text)
     assert harm == Harm(), user.asked
 
 
-@everywhere(trusted=ONE_OF_EACH_CARRIER[1::8], undecided=ONE_OF_EACH_CARRIER[3::8])
+@everywhere(trusted=ONE_OF_EACH_CARRIER[1::24], undecided=ONE_OF_EACH_CARRIER[3::24])
 def test_an_injection_comes_to_nothing_where_no_one_can_be_asked(attack, name):
     injection = INJECTIONS[name]
     harm, _ = attack(CARRIERS[injection.carrier], injection.text, has_user=False)

@@ -13,7 +13,7 @@ from how_long import IS_LONG, some
 from machine import Harm
 
 FIRST, *OTHERS = CARRIERS
-SOME_EXITS = list(zip(cycle(CARRIERS), some(EXITS, 2)))
+SOME_EXITS = list(zip(cycle(CARRIERS), some(EXITS, 4)))
 EACH_WITH_EACH = [*((FIRST, way_out) for way_out in EXITS), *product(OTHERS, TRIED_WITH_EVERY_CARRIER)]
 
 

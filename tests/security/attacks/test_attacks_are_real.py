@@ -41,7 +41,7 @@ def agreed(machines):
     return run
 
 
-@pytest.mark.parametrize("way_out", EXITS if IS_LONG else TRIED_WITH_EVERY_CARRIER[::2])
+@pytest.mark.parametrize("way_out", EXITS if IS_LONG else TRIED_WITH_EVERY_CARRIER[::6])
 def test_an_exit_works_if_the_user_agrees(agreed, way_out):
     for word, program in (("browser", "chromium"), ("command with the network", "curl")):
         if word in way_out:
@@ -50,7 +50,7 @@ def test_an_exit_works_if_the_user_agrees(agreed, way_out):
     assert (harm == Harm()) == (way_out in REFUSED), harm
 
 
-@pytest.mark.parametrize("carrier", some(list(CARRIERS), 2))
+@pytest.mark.parametrize("carrier", some(list(CARRIERS), 9))
 def test_a_carrier_delivers(agreed, carrier):
     harm = agreed(CARRIERS[carrier], EXITS["body"])
     assert "project notes" in harm.leaked

@@ -17,7 +17,7 @@ def willing_user():
     return Questions(says_yes=True)
 
 
-@pytest.mark.parametrize("task", some(list(HELPFUL_TASKS), 4))
+@pytest.mark.parametrize("task", some(list(HELPFUL_TASKS), 9))
 def test_a_task_asks_no_more_than_before(machines, willing_user, task):
     machine = machines.current()
     if "exec" in HELPFUL_TASKS[task].calls and not machine.sandbox_is_whole():
