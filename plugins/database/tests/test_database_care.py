@@ -91,6 +91,7 @@ def test_a_slip_in_a_path_makes_no_database(home, arguments, tmp_path, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs the plugin postgres
 def test_a_password_is_not_shown(home, monkeypatch, capsys):
     monkeypatch.setenv("ONECLAW_DATABASE_URL", "postgresql+psycopg://clara:hunter2hunter2@127.0.0.1:1/x")
@@ -123,6 +124,7 @@ def test_a_home_of_version_0_1_is_migrated_and_restored_by_the_name_of_its_snaps
     assert "oneclaw db snapshots lists the snapshots" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_program_that_has_the_home_open_is_named_and_nothing_is_restored_under_it(home, tmp_path, capsys):
     printed(capsys, "config", "set", "session_wait_seconds", "7")
     printed(capsys, "db", "backup", str(tmp_path / "copy.db"))

@@ -115,6 +115,7 @@ def overwrite(path: Path, page: int, data: bytes) -> None:
         file.write(data)
 
 
+@pytest.mark.long
 def test_all_of_a_whole_file_is_saved(healthy: Path, damaged: Path) -> None:
     report, rows = salvaged(damaged)
     assert rows == rows_of(healthy)

@@ -48,7 +48,9 @@ def test_every_package_is_in_the_table():
     [
         pytest.param("import os\nos.closerange(0, 1000)\n", "import.kills", marks=pytest.mark.long),
         ("import ctypes\nctypes.string_at(0)\n", "import.kills"),
-        ("import json\nvars(json)[7] = print\njson.dumps = None\n", "import.changes-process"),
+        pytest.param(
+            "import json\nvars(json)[7] = print\njson.dumps = None\n", "import.changes-process", marks=pytest.mark.long
+        ),
         pytest.param("while True:\n    print('x' * 1_000_000)\n", "import.fails", marks=pytest.mark.long),
         ("import os\nif os.fork() == 0:\n    while True:\n        pass\n", "import.leaves-processes"),
     ],
@@ -60,6 +62,7 @@ def test_a_plugin_that_fights_the_process_does_not_break_the_check(source, expec
 SPOKEN = ['{"plugin": {"name": "a"}, "done": 1}', '{"end": 7}', '{"plugin": 7, "done": 1}']
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("message", some(SPOKEN, 4))
 def test_a_plugin_that_speaks_for_the_process_is_not_believed(message, tmp_path):
     source = f"import os\nfor each in range(3, 20):\n    try:\n        os.write(each, b'{message}\\n')\n"

@@ -190,6 +190,7 @@ def test_permissions_can_be_given(oneclaw, project):
     assert allowed["findings"] == []
 
 
+@pytest.mark.long
 def test_escape_sequences_of_a_plugin_do_not_reach_a_terminal(oneclaw, project):
     source = project / "src" / "acme_shelf" / "__init__.py"
     source.write_text("raise RuntimeError('\\x1b]0;gotcha\\x07')\n")

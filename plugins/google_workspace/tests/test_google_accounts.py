@@ -73,6 +73,7 @@ def test_several_processes_ask_google_once(google, home, programs):
     assert google.oauth.refreshes == 1
 
 
+@pytest.mark.long
 def test_a_token_that_is_about_to_end_is_replaced_before_it_is_used(google, home, desk):
     google.oauth.lifetime_seconds = 30
     desk("tasks_list")
@@ -160,6 +161,7 @@ def test_no_secret_gets_into_results_errors_or_logs(google, home, desk):
         assert secret not in " ".join(error) + log
 
 
+@pytest.mark.long
 def test_the_environment_chooses_another_account(google, home, desk, monkeypatch):
     sign_in(google, home, name="second", user="bo@example.com")
     monkeypatch.setenv("ONECLAW_GOOGLE_ACCOUNT", "second")

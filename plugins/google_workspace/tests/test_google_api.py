@@ -55,6 +55,7 @@ def test_reading_asks_nothing_and_marks_what_it_shows(desk, google):
     assert "never instructions" in answer["untrusted_content"]
 
 
+@pytest.mark.long
 def test_the_next_page_is_offered(desk, google):
     for number in range(3):
         google.services["drive"].add(f"file {number}")
@@ -327,6 +328,7 @@ def test_an_event_is_made_once_though_the_first_answer_is_lost(desk, google):
     assert len({each["id"] for each in google.bodies("calendar.events.insert")}) == 1
 
 
+@pytest.mark.long
 def test_a_file_is_made_once_though_the_first_answer_is_lost(desk, google):
     google.fail("drive.files.create", status=503, is_after=True)
     body = {"name": "New", "mimeType": "application/vnd.google-apps.folder"}
@@ -342,6 +344,7 @@ def test_ids_of_our_own_are_not_in_the_question(desk, google):
     assert "'id'" not in desk.asked[0][1]
 
 
+@pytest.mark.long
 def test_a_call_whose_time_is_up_after_a_change_says_where_to_look(desk, google, monkeypatch):
     ended = threading.Event()
     desk("tasks_list")  # with a new access token, which takes a while

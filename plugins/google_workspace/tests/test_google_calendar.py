@@ -378,6 +378,7 @@ def test_hidden_parts_of_descriptions_are_left_out():
     assert description_text('<a href="https://a.example">https://a.example</a>') == "https://a.example"
 
 
+@pytest.mark.long
 @given(st.text())
 def test_any_description_becomes_text(text):
     assert isinstance(description_text(text), str)

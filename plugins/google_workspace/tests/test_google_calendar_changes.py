@@ -101,6 +101,7 @@ def test_guests_are_named_in_the_question_and_mailed(google, calendar, desk, que
     assert google.queries("calendar.events.insert")[0]["sendUpdates"] == "all"
 
 
+@pytest.mark.long
 def test_mails_can_be_kept_to_others_or_to_oneself(calendar, desk, question):
     arguments = {"summary": "Review", "start": "2026-03-31T12:00", "attendees": [BO, CY]}
 
@@ -176,6 +177,7 @@ def test_focus_time_declines_invitations(calendar, desk, question):
     assert "which declines invitations (declineAllConflictingInvitations)" in question()
 
 
+@pytest.mark.long
 def test_an_event_whose_creation_was_not_confirmed_is_there_once(google, calendar, desk):
     google.fail("calendar.events.insert", status=0, is_after=True)
 
@@ -280,6 +282,7 @@ def test_the_user_sees_every_new_value_of_an_event(calendar, desk, question):
     assert question().endswith("; no recurrence; no location; no description; no reminders")
 
 
+@pytest.mark.long
 def test_guests_stand_before_the_texts_of_an_event(calendar, desk, question):
     event = desk(
         "calendar_create_event", summary="Lunch", start="2026-03-27T12:00", attendees=[BO], description="x" * 999
@@ -401,6 +404,7 @@ def test_an_invitation_is_answered_for_oneself_alone(google, calendar, desk, que
     assert "not among the guests" in desk.error("calendar_update_event", event_id=own, my_response="declined")[1]
 
 
+@pytest.mark.long
 def test_one_occurrence_or_the_whole_series_is_changed(calendar, desk, question):
     series = calendar.add("Standup", "2026-03-27T09:00", recurrence=["RRULE:FREQ=DAILY;COUNT=4"])
     third = f"{series}_20260329T070000Z"
@@ -538,6 +542,7 @@ def test_an_event_is_deleted_and_its_guests_are_told(calendar, desk, question):
     assert len(desk.asked) == 1
 
 
+@pytest.mark.long
 def test_an_occurrence_and_a_series_are_told_apart(calendar, desk, question):
     series = calendar.add("Standup", "2026-03-27T09:00", recurrence=["RRULE:FREQ=DAILY;COUNT=4"])
 

@@ -97,6 +97,7 @@ def test_the_video_call_stays_the_same(calendar, desk):
     assert answer["meet_link"] == series["meet_link"]
 
 
+@pytest.mark.long
 def test_a_moved_occurrence_parts_the_series_where_its_rule_has_it(calendar, desk):
     series = calendar.add("Standup", "2026-03-27T09:00", recurrence=["RRULE:FREQ=DAILY;COUNT=3"])
     occurrence = f"{series}_20260328T080000Z"

@@ -188,6 +188,7 @@ def test_lines_of_one_paragraph_are_found_and_headings_before_their_contents(doc
     assert docs.plain(document) == "Goals\none\vtwo!\nGoals!\n"
 
 
+@pytest.mark.long
 def test_a_suggestion_is_no_edit(docs, desk):
     document = docs.add("Plan", "Hello")
 
@@ -213,6 +214,7 @@ def test_an_append_does_not_mind_others_and_is_not_repeated(google, docs, desk):
     assert "writeControl" not in google.bodies("docs.documents.batchUpdate")[0]
 
 
+@pytest.mark.long
 def test_an_edit_by_index_is_repeated_once_and_for_all(google, docs, desk):
     document = docs.add("Plan", "Hello")
     google.fail("docs.documents.batchUpdate", status=503)
@@ -610,6 +612,7 @@ def test_every_cell_gets_its_own_text(table, bold_header):
     assert bold == ("".join(table[0]) if bold_header else "")
 
 
+@pytest.mark.long
 @given(st.text())
 def test_what_can_be_inserted_takes_as_many_indexes_as_it_is_long(text):
     from google_docs_text import Unit, units_of

@@ -80,6 +80,7 @@ def test_an_event_of_which_no_one_knows_is_told_as_such(google, desk):
     assert message.endswith("it may have been done or not. Look for it with calendar_list_events before trying again.")
 
 
+@pytest.mark.long
 def test_what_can_be_sent_again_by_a_model_is_only_unavailable(google, desk):
     ident = google.services["tasks"].add("Milk")
     google.fail("tasks.tasks.patch", 503, times=9)

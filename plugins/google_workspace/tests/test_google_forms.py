@@ -239,6 +239,7 @@ def test_questions_that_went_in_unseen_are_not_added_twice(google, forms, survey
     assert (made["items"][0]["title"], made.get("failed")) == ("New", None)
 
 
+@pytest.mark.long
 def test_somebody_elses_change_in_between_is_a_conflict(google, forms, survey, desk):
     find = forms.change
 
@@ -525,6 +526,7 @@ def test_a_page_that_is_too_long_is_cut_and_the_model_told_how_to_get_the_rest(f
     assert row["answers"]["Name"] == "y" * 5000
 
 
+@pytest.mark.long
 def test_a_response_that_is_not_there(survey, desk):
     assert desk.error("forms_get_responses", form_id=survey, response_id="nope")[0] == "not_found"
 

@@ -43,6 +43,7 @@ def test_sixty_mails_go_to_trash_in_one_call_with_one_question(google, gmail, de
     assert google.called("gmail.users.messages.trash") == ["gmail.users.messages.trash"] * 60
 
 
+@pytest.mark.long
 def test_mails_that_could_not_go_to_trash_are_named_and_only_they_are_tried_again(google, gmail, desk):
     mails = [gmail.deliver(BO, f"Mail {number}") for number in range(4)]
     google.fail("gmail.users.messages.trash", status=429, reason="rateLimitExceeded", times=1)
@@ -166,6 +167,7 @@ def test_messages_that_could_not_be_changed_do_not_keep_threads_away(google, gma
     assert "INBOX" in gmail.labels_of(first)
 
 
+@pytest.mark.long
 def test_archived_mail_is_out_of_the_inbox_and_still_found(gmail, desk):
     first, second = gmail.deliver(BO, "Roof"), gmail.deliver(BO, "Lunch")
 

@@ -105,6 +105,7 @@ def test_a_forwarded_mail_keeps_its_look_and_its_pictures(gmail, desk):
     assert "Hungry?\nMe <too>" in text_of(forwarded)
 
 
+@pytest.mark.long
 def test_files_are_left_out_and_others_added_on_request(gmail, desk):
     mail = gmail.deliver(BO, "Fwd: Roof", "It leaks.", files=(("plan.pdf", b"x", "application/pdf"),))
     (desk.start_directory / "mine.txt").write_text("mine")

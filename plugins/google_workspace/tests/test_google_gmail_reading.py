@@ -43,6 +43,7 @@ def body(message):
     return text.removesuffix(f"\n{mark}>>>")
 
 
+@pytest.mark.long
 def test_mails_are_found_newest_first_with_the_ids_needed_next(gmail, desk, moscow):
     shop = gmail.add_label("Shop/Receipts")
     older = gmail.deliver(BO, "The roof", "It leaks & drips.", labels=("INBOX", "UNREAD", shop), days_ago=3)
@@ -119,6 +120,7 @@ def test_a_search_by_labels_takes_names_and_ids_and_finds_spam(google, gmail, de
     )
 
 
+@pytest.mark.long
 def test_a_day_in_a_search_is_one_of_the_user_not_of_california(google, gmail, desk, moscow):
     midnight = datetime(2026, 3, 31, tzinfo=UTC).timestamp() - 3 * 3_600
     for seconds, subject in ((midnight - 1, "Before"), (midnight, "After")):
@@ -242,6 +244,7 @@ def test_bodies_are_decoded_whatever_their_charset(gmail, desk, charset, content
     assert body(desk("gmail_read", message_ids=[mail])["messages"][0]) == text
 
 
+@pytest.mark.long
 def test_an_empty_plain_part_is_no_reason_to_show_nothing(gmail, desk):
     mail = gmail.deliver(BO, "Hi", " \r\n", html="<p>All of it is here</p>")
 

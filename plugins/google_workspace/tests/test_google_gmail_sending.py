@@ -91,6 +91,7 @@ def test_an_html_mail_has_its_text_too(gmail, desk):
     assert (text(mail), text(mail, "html")) == ("Hello **Bo**", "<p>Hello <b>Bo</b></p>")
 
 
+@pytest.mark.long
 def test_an_answer_stays_in_its_thread_and_goes_to_whoever_is_to_be_answered(gmail, desk):
     first = gmail.deliver(BO, "Roof", "It leaks.", message_id="<one@example.net>", days_ago=2)
     second = gmail.deliver(
@@ -306,6 +307,7 @@ def test_a_mail_of_which_no_one_knows_whether_it_went_is_not_sent_again(google, 
     assert len(gmail.sent) == is_after
 
 
+@pytest.mark.long
 def test_a_mail_that_was_refused_for_the_moment_is_sent_once(google, gmail, desk):
     google.fail(SEND, status=429, reason="rateLimitExceeded")
     google.fail(SEND, status=401, reason="authError")
@@ -506,6 +508,7 @@ def test_an_overwritten_draft_stays_from_its_alias_until_another_one_is_named(gm
     )
 
 
+@pytest.mark.long
 def test_an_alias_that_is_none_any_more_is_not_kept_in_silence(gmail, desk):
     gmail.add_alias("shop@example.com")
     draft = desk("gmail_draft_create", to=[BO], subject="Hi", body="1", from_address="shop@example.com")["draft_id"]

@@ -609,6 +609,7 @@ def test_a_new_filter_is_applied_to_mail_that_is_there(google, gmail, desk):
     assert (again["status"], again["applied_to_messages"], len(gmail.filters)) == ("exists", 3, 1)
 
 
+@pytest.mark.long
 def test_a_filter_that_is_there_is_applied(gmail, desk):
     filter_id = gmail.add_filter(
         {"query": "roof OR house", "negatedQuery": "leaks", "hasAttachment": True, "excludeChats": True},

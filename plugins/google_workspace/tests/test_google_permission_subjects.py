@@ -107,6 +107,7 @@ def test_the_question_names_the_file_for_which_it_is(desk, google):
     assert desk.subjects == [file]
 
 
+@pytest.mark.long
 def test_moving_into_a_folder_is_for_the_folder_too(desk, google):
     drive = google.services["drive"]
     file, folder = drive.add("Budget"), drive.add_folder("Shared")
@@ -114,6 +115,7 @@ def test_moving_into_a_folder_is_for_the_folder_too(desk, google):
     assert desk.subjects == [f"{file}, {folder}"]
 
 
+@pytest.mark.long
 def test_always_for_a_change_without_a_file_is_for_the_account(desk, home):
     desk.answer = PermissionAnswer.ALWAYS
     desk("tasks_create", title="Milk")

@@ -331,6 +331,7 @@ def test_rows_whose_fate_no_one_knows_are_not_added_twice(google, sheets, budget
     assert sheets.shown(budget, "Sales")[3:] == [["a"]]
 
 
+@pytest.mark.long
 def test_cells_are_emptied_after_the_user_has_seen_how_many(sheets, budget, desk):
     answer = desk("sheets_clear_values", spreadsheet_id=budget, ranges=["Sales!A2:B", "My Tab"])
 
@@ -448,6 +449,7 @@ def test_a_creation_whose_outcome_no_one_knows_is_not_repeated(google, sheets, d
     assert len(sheets.books) == 1
 
 
+@pytest.mark.long
 def test_whoever_may_only_read_is_told_so(google, sheets, desk):
     theirs = sheets.add("Theirs", owner="bo@example.com", Sheet1=[["a"]])
     google.services["drive"]._share(google.services["drive"].files[theirs], {"ana@example.com": "reader"})

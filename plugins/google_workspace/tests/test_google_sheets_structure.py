@@ -47,6 +47,7 @@ def test_a_tab_is_added_where_it_is_wanted(sheets, budget, desk, change):
     assert desk.asked == [("google.sheets.write", f'add the tab "New" to the spreadsheet "Budget"{AS_ANA}')]
 
 
+@pytest.mark.long
 def test_a_tab_is_added_at_the_end_by_default_and_never_beyond_it(sheets, budget, change):
     change("add_tab", title="A")
     assert change("add_tab", title="B", index=99)["tab"]["index"] == 4
@@ -167,6 +168,7 @@ def test_panes_are_frozen_and_let_go(sheets, budget, change):
     assert (sheets.books[budget].sheets[0].frozen_rows, sheets.books[budget].sheets[0].frozen_columns) == (1, 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("action", "arguments"),
     some(

@@ -1,5 +1,6 @@
 """How much of a range is shown, and how it goes on."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_google_workspace.sheets.book import Area
@@ -21,6 +22,7 @@ def trimmed(rows):
 ROWS = st.lists(st.lists(CELLS, max_size=6), max_size=12).map(trimmed)
 
 
+@pytest.mark.long
 @given(ROWS, st.integers(1, 12), st.integers(1, 400), st.integers(0, 20), st.integers(0, 20))
 def test_every_cell_is_shown_or_named_as_not_shown(values, max_rows, characters, row, column):
     wanted = Area(row, row + 40, column, column + 10)

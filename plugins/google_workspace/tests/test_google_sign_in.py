@@ -88,6 +88,7 @@ def test_signing_in_with_a_browser(google, empty_home, run, client_file):
     assert [*AccountBook(empty_home).list()] == ["default", "second"]
 
 
+@pytest.mark.long
 def test_signed_in_tools_work_without_another_request_for_access(google, empty_home, run, client_file, tmp_path):
     run("login", "--client", str(client_file), "--services", "tasks")
 
@@ -197,6 +198,7 @@ def test_unticked_scopes_are_named_and_the_tools_that_need_them_say_what_to_run(
     assert desk("tasks_list")["tasks"] == []
 
 
+@pytest.mark.long
 def test_more_is_added_to_what_an_account_has(google, empty_home, run, client_file):
     run("login", "--client", str(client_file), "--services", "tasks", "--read-only")
     assert AccountBook(empty_home).get("default").scopes == ("tasks.readonly",)

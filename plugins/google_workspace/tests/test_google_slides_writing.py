@@ -199,6 +199,7 @@ def test_texts_are_replaced_throughout_or_on_some_slides(slides, desk):
     assert desk.error("slides_update_text", presentation_id=deck, replacements=pair, slide_ids=["x"])[0] == "not_found"
 
 
+@pytest.mark.long
 def test_the_text_of_a_shape_is_set_and_appended_to(google, slides, desk):
     deck = slides.add("Deck", {"title": "Old 😀"})
     title, body = (element.id for element in slides.slide(deck, 0).elements)
@@ -437,6 +438,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(google, desk, tool, arguments
     assert google.requests == []
 
 
+@pytest.mark.long
 def test_a_folder_of_others_needs_a_broader_consent(google, empty_home, tmp_path, slides):
     from google_desk import Desk
 

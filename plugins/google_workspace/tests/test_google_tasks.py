@@ -21,6 +21,7 @@ def titles(answer):
     return [task["title"] for task in answer["tasks"]]
 
 
+@pytest.mark.long
 def test_open_tasks_come_in_the_order_of_the_user_with_subtasks_below_their_task(tasks, desk):
     milk = tasks.add("Milk", due="2026-03-31T00:00:00.000Z", notes="two bottles")
     tasks.add("Bread")
@@ -43,6 +44,7 @@ def test_open_tasks_come_in_the_order_of_the_user_with_subtasks_below_their_task
     assert desk.asked == []
 
 
+@pytest.mark.long
 def test_tasks_ticked_off_in_googles_own_apps_are_found(tasks, desk):
     tasks.add("Open")
     tasks.add("Ticked here", status="completed", completed=tasks.now())
@@ -62,6 +64,7 @@ def test_days_are_included_at_both_ends(tasks, desk):
     assert titles(desk("tasks_list", due_after="2026-03-31")) == ["31", "01"]
 
 
+@pytest.mark.long
 def test_assigned_tasks_only_on_demand(tasks, desk):
     tasks.add("Mine")
     tasks.add("From a document", assignmentInfo={"surfaceType": "DOCUMENT"})

@@ -325,6 +325,7 @@ def test_cancelling_at_any_moment_leaves_no_process(started):
     assert not any(is_running(process.pid) for process in started)
 
 
+@pytest.mark.long
 def test_a_worker_ends_when_its_caller_is_killed(tmp_path):
     program = """
 import asyncio, sys

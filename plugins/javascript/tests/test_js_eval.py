@@ -261,6 +261,7 @@ class TestFetch:
             assert value(f"(await fetch({server.url!r}, {{ method: 'HEAD' }})).headers['x-total']") == "7"
         assert server.requests[0].method == "HEAD"
 
+    @pytest.mark.long
     def test_a_content_type_stays_and_headers_can_be_pairs_or_a_map(self, value):
         with WebServer(lambda _: response("ok")) as server:
             value(f"await fetch({server.url!r}, {{ method: 'POST', body: 'a=1', headers: [['Content-Type', 'x/y']] }})")

@@ -61,6 +61,7 @@ def files(tmp_path):
     return ToolFiles(tmp_path / "tools", tmp_path / "tools.lock")
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 @pytest.mark.parametrize("old", some([(), ("old manifest", "old code")], 2))
 def test_killed_at_every_step(files, old):

@@ -166,6 +166,7 @@ def test_no_directory_of_a_new_home_is_open_to_others(tmp_path: Path) -> None:
     assert (tmp_path / "home").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.long
 def test_difference_that_no_one_has_seen_is_not_accepted(oneclaw_factory: HomeFactory, tmp_path: Path) -> None:
     path = tmp_path / "tools.json"
 
@@ -187,6 +188,7 @@ def test_difference_that_no_one_has_seen_is_not_accepted(oneclaw_factory: HomeFa
     assert check(is_accepted=True)
 
 
+@pytest.mark.long
 def test_new_server_of_an_old_name_has_no_old_grants(oneclaw_home: Home, oneclaw_factory: HomeFactory) -> None:
     home = McpHome(oneclaw_factory(["mcp"]))
     home.add("plain")
@@ -217,6 +219,7 @@ def test_damaged_file_of_another_client_is_read_quickly(tmp_path: Path) -> None:
             read_servers(tmp_path / "x.json", tmp_path)
 
 
+@pytest.mark.long
 def test_server_does_not_ask_for_ever(oneclaw_factory: HomeFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oneclaw_mcp.elicitation.MOST_QUESTIONS", 2)
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.plain.*"]))

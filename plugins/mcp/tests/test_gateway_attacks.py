@@ -85,6 +85,7 @@ def test_client_does_not_drive_the_calls_of_others_out_of_the_journal(
     painting.run(use())
 
 
+@pytest.mark.long
 def test_client_forges_no_line_of_the_journal(painting: HomeUnderTest) -> None:
     async def use() -> None:
         from mcp import MCPError
@@ -144,6 +145,7 @@ def test_gateway_is_not_imported_as_a_server_of_itself(tmp_path: Path) -> None:
     assert found == {**dict.fromkeys("abc", "it is OneClaw itself"), "d": ""}
 
 
+@pytest.mark.long
 def test_calls_at_once_share_no_answer(painting: HomeUnderTest) -> None:
     """Two calls wait for a person; the answer to one lets no other run."""
     from mcp_types import ElicitResult

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     ("behaviour", "seconds", "fault"),
     [
         ("mute", 0.5, "server plain does not start: it has not answered within 0.5 s"),
-        ("flood", 0.5, "server plain does not start: it has not answered within 0.5 s.*\n.*noise noise"),
+        pytest.param(
+            "flood",
+            0.5,
+            "server plain does not start: it has not answered within 0.5 s.*\n.*noise noise",
+            marks=pytest.mark.long,
+        ),
         ("vast", 60.0, "server plain does not start: its list is longer than 1 MiB"),
     ],
 )
@@ -84,6 +89,7 @@ def test_names_of_core_tools_and_orders_in_descriptions_give_no_right(
         assert f"mcp.plain.{each}" in str(result.error_message)
 
 
+@pytest.mark.long
 def test_line_that_is_too_long_ends_its_call_alone(oneclaw_factory: HomeFactory, tmp_path: Path) -> None:
     says = {
         "tools/call echo": '{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"' + "x" * 17_000_000
@@ -110,6 +116,7 @@ def test_line_without_an_end_ends_the_server(tmp_path: Path, monkeypatch: pytest
     assert "it sent a line of more than" in asyncio.run(use())
 
 
+@pytest.mark.long
 def test_call_without_an_answer_is_cancelled_in_time(oneclaw_factory: HomeFactory) -> None:
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.plain.hang", "mcp.plain.echo"]))
     home.add("plain", *plain("hang"), call_seconds=0.2)

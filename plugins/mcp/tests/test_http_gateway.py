@@ -216,6 +216,7 @@ def test_a_question_belongs_to_its_call_and_token(painting: HomeUnderTest) -> No
     painting.run(use())
 
 
+@pytest.mark.long
 def test_tokens_narrow_what_is_offered(painting: HomeUnderTest) -> None:
     async def use() -> None:
         async with served(painting.app) as server:

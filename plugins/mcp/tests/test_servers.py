@@ -110,6 +110,7 @@ def test_unknown_server_is_a_group_that_finds_its_tools_when_loaded(mcp_home: Mc
     assert "plain__echo: Say it again." in str(loaded.result)
 
 
+@pytest.mark.long
 def test_idle_server_is_stopped_and_started_again_by_the_next_call(oneclaw_factory: HomeFactory) -> None:
     home = McpHome(oneclaw_factory(["mcp"], allow=["mcp.plain.pids"]))
     home.add("plain", *plain("child"), idle_seconds=0.05)
@@ -165,6 +166,7 @@ def test_death_during_a_call_is_told_with_what_the_server_wrote(oneclaw_factory:
     assert "3 times within a minute" in str(left_alone.error_message)
 
 
+@pytest.mark.long
 def test_server_that_does_not_start_is_not_added(mcp_home: McpHome) -> None:
     with pytest.raises(ServerError, match=r"(?s)server plain does not start: ended with exit status 7; .*no licence"):
         mcp_home.add("plain", *plain("exits"))
@@ -175,6 +177,7 @@ def test_server_that_does_not_start_is_not_added(mcp_home: McpHome) -> None:
     assert mcp_home.source.book.read() == {}
 
 
+@pytest.mark.long
 def test_relative_path_of_a_server_is_pointed_at(
     oneclaw_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,7 @@ def message(text: str) -> SessionMessage:
     return SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="say", params={"text": text}))
 
 
+@pytest.mark.long
 def test_message_of_a_cancelled_call_is_written_whole(tmp_path: Path) -> None:
     async def use() -> list[Any]:
         server = program(tmp_path, SLOW_READER)

@@ -172,6 +172,7 @@ def test_server_that_ends_at_a_probe_is_started_once_more(saying: Callable[[dict
     assert home.call("plain__echo", text="hi").result == "hi"
 
 
+@pytest.mark.long
 def test_version_that_a_server_names_is_spoken(oneclaw_factory: HomeFactory, tmp_path: Path) -> None:
     home = McpHome(oneclaw_factory(["mcp"], allow=ALLOWED))
     home.add("plain", *plain("only=2025-06-18"))

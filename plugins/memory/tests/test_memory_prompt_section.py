@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oneclaw_memory.document import skeleton
@@ -68,6 +69,7 @@ def test_it_never_exceeds_its_budget_by_more_than_notices(parts, budget):
         assert len(content_of(section)) <= budget + 2 * len(parts) + 120
 
 
+@pytest.mark.long
 @given(st.text(max_size=400), st.integers(0, 300))
 def test_any_text_is_shown_as_what_a_database_can_hold(text, budget):
     section = memory_section(text, budget)

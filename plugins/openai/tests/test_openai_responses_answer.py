@@ -332,6 +332,7 @@ chunks = st.builds(
 )
 
 
+@pytest.mark.long
 @patient
 @given(st.lists(chunks, max_size=6))
 def test_no_event_breaks_the_answer(events):

@@ -45,6 +45,7 @@ def test_the_model_is_shown_the_page(context, workspace, report):
     assert shown.data == (workspace / "pdf-renders" / shown.name).read_bytes()
 
 
+@pytest.mark.long
 def test_what_the_model_is_shown_stays_within_the_limits_of_services(context, report, monkeypatch):
     (shown,) = pdf_render_page("report.pdf", 1, 300, context=context).attachments
     monkeypatch.setattr(rendering, "MAX_SHOWN_BYTES", 100)

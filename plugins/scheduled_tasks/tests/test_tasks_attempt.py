@@ -188,6 +188,7 @@ def test_a_session_that_is_busy_is_waited_for(home, monkeypatch):
     assert "is busy" in outcome.error
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 def test_the_answer_of_a_worker_that_was_taken_for_dead_is_waited_for(home, counting_server, monkeypatch):
     monkeypatch.setattr(attempt_module, "SESSION_WAIT_SECONDS", 60)

@@ -166,6 +166,7 @@ def test_an_unknown_task(oneclaw, command):
     assert "there is no task '000000000000'; list them with: oneclaw tasks list" in err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "reason"),
     some(

@@ -105,7 +105,7 @@ async def stopped_in_the_middle(under, plugin, in_the_middle, by):
     [
         ("call", "another machine"),
         ("answer", "a command"),
-        ("question", "another machine"),
+        pytest.param("question", "another machine", marks=pytest.mark.long),
         pytest.param("call", "a command", marks=pytest.mark.long),
         pytest.param("answer", "another machine", marks=pytest.mark.long),
         pytest.param("question", "a command", marks=pytest.mark.long),

@@ -133,6 +133,7 @@ def test_an_unknown_task(talk):
         assert "There is no task '000000000000'" in each.error_message
 
 
+@pytest.mark.long
 def test_a_change_that_cannot_be_leaves_the_task_as_it_was(talk, tasks):
     refused = {
         "validation_error": [{"hour": 24}, {"schedule_type": "one_time"}, {"time_zone": "nowhere"}],
@@ -258,6 +259,7 @@ def test_the_plugin_costs_start_up_nothing(home):
     assert ran.stdout == "5 False False False False\n"
 
 
+@pytest.mark.long
 def test_a_model_reads_a_long_list_part_by_part(home, tasks, tmp_path):
     made = tasks.add(*(dict(name=f"Task {n:03} {'x' * 80}", prompt="Do it", **MORNING) for n in range(200)))
     under_test = HomeUnderTest(home, tmp_path, ["scheduled_tasks"])

@@ -232,6 +232,7 @@ def test_a_run_that_is_stopped_calls_nothing_more(tasks, allowed, counting_serve
     assert seconds < DEADLINE_SECONDS / 2
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 def test_a_run_that_lacked_a_permission_goes_on_when_it_is_granted(tasks, home, counting_server, workers, capsys):
     task, *_ = add_due(tasks, fetching(counting_server, "hit/1"))

@@ -156,6 +156,7 @@ def test_many_streams_of_one_session_get_the_same(serving):
     assert all(each == first for each in others)
 
 
+@pytest.mark.long
 def test_a_message_is_sent_in_the_place_of_the_last_one(serving):
     serving.model.says("One.").says("Two.").says("Three.")
 

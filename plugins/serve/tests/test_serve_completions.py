@@ -215,6 +215,7 @@ CONTINUES = {
 }
 
 
+@pytest.mark.long
 def test_a_conversation_is_recognised_by_its_sense(serving, asking):
     requests = []
     for before in CONTINUES.values():
@@ -446,6 +447,7 @@ def test_a_silent_stream_shows_that_it_is_alive(quiet, monkeypatch):
     assert "".join(each["choices"][0]["delta"].get("content", "") for each in events) == "Done."
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_streamed", some([False, True], 2))
 def test_a_turn_ends_when_its_client_leaves_and_the_session_goes_on(quiet, monkeypatch, is_streamed):
     monkeypatch.setattr("oneclaw_serve.completions.endpoints.SIGN_OF_LIFE_SECONDS", 0.01)

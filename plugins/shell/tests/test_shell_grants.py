@@ -117,6 +117,7 @@ def test_a_granted_pattern_holds_if_the_user_turned_the_sandbox_off(oneclaw_fact
     assert "hello" in oneclaw.call_tool("exec", command="echo hello").result
 
 
+@pytest.mark.long
 def test_all_commands_can_be_granted_without_a_sandbox(oneclaw, grant, oneclaw_home, monkeypatch):
     grant(None, directory=str(oneclaw_home.workspace))
     no_backend(monkeypatch)

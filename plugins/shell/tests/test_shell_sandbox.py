@@ -45,6 +45,7 @@ def test_temporary_files_stay_from_one_command_to_the_next(run):
     assert not Path("/tmp/note").exists()
 
 
+@pytest.mark.long
 def test_a_place_of_the_system_is_named_and_not_asked_for(run):
     facts = facts_in(run("touch /etc/made-by-a-test"))
     denied = {"kind": "write", "target": "/etc/made-by-a-test", "permission": ""}
@@ -56,6 +57,7 @@ def test_no_name_is_resolved_by_what_passes_the_proxy_by(run):
     assert facts["denied"] == [{"kind": "network", "target": "example.com", "permission": "unsandboxed"}]
 
 
+@pytest.mark.long
 def test_a_command_that_succeeds_has_nothing_reported(run):
     assert "sandbox" not in run("touch /etc/made-by-a-test || true").result
 
@@ -157,6 +159,7 @@ def test_settings_of_git_are_protected_and_hooks_are_made(tmp_path):
         assert {git / "config", git / "hooks"} <= {*protected}
 
 
+@pytest.mark.long
 @pytest.mark.needs("git")
 def test_no_command_has_git_take_its_settings_from_elsewhere(run, oneclaw_home, tmp_path):
     repository, planted = oneclaw_home.workspace / "a", tmp_path / "planted"
@@ -175,6 +178,7 @@ def test_no_command_has_git_take_its_settings_from_elsewhere(run, oneclaw_home, 
     assert not planted.exists()
 
 
+@pytest.mark.long
 def test_a_command_that_writes_into_the_report_of_its_end_ends_as_it_says(run):
     assert run("echo junk > /proc/2/fd/9; sleep 600").result.startswith("[exit code: 255]")
 

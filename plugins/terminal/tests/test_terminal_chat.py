@@ -241,6 +241,7 @@ def test_nothing_said_leaves_no_session(chat, ok):
     assert ok("sessions", "list", "--json") == []
 
 
+@pytest.mark.long
 def test_a_turn_that_fails_is_one_line_and_the_chat_goes_on(chat, serve):
     serve(status(401), text("Now it works."))
     outcome = chat("first", "second", options=MODEL)
@@ -277,6 +278,7 @@ def test_a_turn_that_fails_unexpectedly_is_one_line_and_in_the_log(chat, install
     assert "KeyError: 'odd'" in (home / "logs" / "oneclaw.log").read_text()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "says"),
     [(["--model", "no/model"], "the providers are"), (["--agent", "Nobody"], "there is no agent 'Nobody'")],
@@ -295,6 +297,7 @@ def test_help_lists_the_commands(chat):
     assert {"/help", "/model", "/attach", "/detach", "/clear", "/quit"} <= set(names)
 
 
+@pytest.mark.long
 def test_quit_leaves_the_rest_unread(chat):
     assert chat("/quit", "/help").stdout == ""
 
@@ -308,6 +311,7 @@ def test_an_unknown_command_says_which_are_close_and_sends_nothing(chat, ok):
     assert ok("sessions", "list", "--json") == []
 
 
+@pytest.mark.long
 def test_a_space_before_a_slash_makes_it_a_message(chat, serve):
     server = serve(text("A path."))
     assert chat(" /etc/hosts is what?", options=MODEL).stdout == "A path.\n"

@@ -111,9 +111,9 @@ def test_a_module_that_a_tool_has_used_is_imported_anew(chat, kitchen, serve):
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        ("def cake(:\n", "recipes.py:1: SyntaxError"),
+        pytest.param("def cake(:\n", "recipes.py:1: SyntaxError", marks=pytest.mark.long),
         ("raise ValueError('no oven')\n", "recipes.py:1: ValueError: no oven"),
-        ("raise SystemExit(3)\n", "SystemExit: 3"),
+        pytest.param("raise SystemExit(3)\n", "SystemExit: 3", marks=pytest.mark.long),
     ],
 )
 def test_a_version_that_cannot_be_imported_is_shown_and_the_one_before_stays(chat, kitchen, serve, broken, said):

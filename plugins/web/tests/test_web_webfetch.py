@@ -326,6 +326,7 @@ def test_a_server_that_is_not_there_is_told(fetch):
     assert fetch("http://no-such-host.invalid/").error_type == "network_error"
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_response_that_unpacks_to_gigabytes_stops_at_the_cap(fetch):
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
