@@ -235,6 +235,7 @@ def test_loaded_groups_are_those_of_the_agent_that_goes_on(tmp_path):
     assert offered(bodies[3]) == offered(bodies[1])
 
 
+@pytest.mark.long
 def test_an_agent_without_tools_is_sent_none(tmp_path):
     async def work(claw):
         await claw.agents.create("Bare", PROMPT, selection=ToolSelection.naming([], []))

@@ -43,6 +43,7 @@ def test_compact_twice_has_nothing_to_do_the_second_time(chat, serve):
     assert len(server.bodies) == 3
 
 
+@pytest.mark.long
 def test_a_failure_is_told_and_the_conversation_goes_on_whole(chat, serve):
     server = serve(text("One."), text("Two."), status(401), text("Three."))
     outcome = chat("one", "two", "/compact", "three")

@@ -51,6 +51,7 @@ def test_preconfigured_providers_are_listed_without_their_keys(oneclaw, monkeypa
     assert SECRET not in oneclaw("providers", "list").stdout
 
 
+@pytest.mark.long
 def test_a_provider_is_added_and_removed(ok, monkeypatch):
     added = ok("providers", "add", "my-lab", "--type", "openai_compatible", "--base-url", "https://lab.example/v1")
     assert "MY_LAB_API_KEY" in added

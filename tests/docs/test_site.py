@@ -229,6 +229,7 @@ def test_the_bars_have_the_numbers_of_the_page():
     assert [each.tools for each in strategies if not each.less] == ["all tools always sent"] * 4
 
 
+@pytest.mark.long
 @needs_all_plugins
 def test_the_recorded_session_is_what_a_terminal_shows():
     stored = record_terminal.FILE.read_text(encoding="utf-8")

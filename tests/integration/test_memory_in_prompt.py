@@ -159,6 +159,7 @@ def test_a_summary_renews_it(home, model):
     assert "Likes dogs" not in prompts(model)[3]
 
 
+@pytest.mark.long
 def test_a_summary_in_the_middle_of_a_turn_renews_it_for_the_rest_of_the_turn(home, model):
     def read_file():
         return ModelResponse(tool_calls=(ToolCall("1", "read_file", '{"path": "long.txt"}'),))

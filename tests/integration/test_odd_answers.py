@@ -104,6 +104,7 @@ def test_a_model_whose_calls_are_cut_again_and_again_explains_itself(tmp_path):
     assert [message.tool_status for message in stored(tmp_path)[0] if message.tool_name] == [ToolCallStatus.ERROR] * 6
 
 
+@pytest.mark.long
 def test_a_cut_call_of_the_dispatcher_is_one_of_the_tool_that_it_names(tmp_path):
     half = ("use_tool", '{"name": "pdf_info", "arguments": {"path": "')
     with ModelServer([CHAT.is_cut(half=half, content=""), CHAT.says("Later.")]) as server:

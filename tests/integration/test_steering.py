@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import pytest
 from model_server import ModelServer
 from test_every_model import addresses, every_format
 from wire_formats import FORMATS
@@ -55,6 +56,7 @@ def test_the_model_reads_it_after_the_results_and_it_stays_in_the_history(tmp_pa
     wire.assert_goes_on(server.requests[1].content, server.requests[2].content)
 
 
+@pytest.mark.long
 def test_what_comes_too_late_is_left_for_the_next_message(tmp_path):
     late = []
 

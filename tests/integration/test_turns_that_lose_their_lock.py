@@ -165,6 +165,7 @@ def test_the_turn_completes_when_no_one_else_comes(url, tmp_path):
     ]
 
 
+@pytest.mark.long
 def test_the_turn_is_refused_when_another_process_has_taken_the_session(url, tmp_path):
     async def main():
         async with machines(url, tmp_path) as (first, other):

@@ -65,6 +65,7 @@ def test_an_answer_that_the_user_stops_counts_as_far_as_it_came(tmp_path, wire):
     assert total["output_tokens"] > 0
 
 
+@pytest.mark.long
 @every_format
 def test_a_request_that_is_refused_counts_nothing(tmp_path, wire):
     with ModelServer([wire.refuses(400, "no")]) as server, pytest.raises(ProviderRequestError):

@@ -235,6 +235,7 @@ def test_a_process_that_a_plugin_forked_holds_up_nobody(site):
 GATE = f"{GOOD}\n@hookimpl\nasync def before_tool_call(call):\n    return None\n"
 
 
+@pytest.mark.long
 def test_tools_in_the_group_of_another_plugin_are_reported(site):
     install(site, "good", GOOD.replace("@hookimpl", SHARED_GROUP, 1).replace("good_tool)", "good_tool, group='shelf')"))
     install(

@@ -190,6 +190,7 @@ def test_limits_hold_in_the_sandbox(backend, of):
     assert supervised(backend, of, hog, policy=policy)[0].exit_code == 1
 
 
+@pytest.mark.long
 def test_processes_are_limited_in_the_sandbox_alone(bubblewrap, of):
     # The kernel holds no limit of processes against root.
     user = next((each for each in USERS if each != 0), None)

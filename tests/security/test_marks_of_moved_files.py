@@ -120,6 +120,7 @@ def test_a_copy_that_a_command_makes_is_from_outside_and_private(claw, web):
         assert [each.permission for each in claw.user.asked[before:]] == ["data.send"]
 
 
+@pytest.mark.long
 def test_a_patch_that_moves_a_file_takes_its_marks_with_it(claw, web):
     save_page(claw, web)
     patch = (

@@ -116,6 +116,7 @@ QUERIES = (
 )
 
 
+@pytest.mark.long
 def test_a_query_is_words_and_never_a_statement(oneclaw_factory):
     oneclaw = oneclaw_factory(["memory"])
     oneclaw.model.says("The harmless answer.")

@@ -104,6 +104,7 @@ def test_a_database_elsewhere_is_made_for_its_owner_alone(program, few_plugins, 
     }
 
 
+@pytest.mark.long
 def test_no_secret_stands_in_a_list_of_processes(program, home, tmp_path, monkeypatch):
     """Everything that a run starts, and itself, while it runs: arguments, which all users can read."""
     monkeypatch.chdir(tmp_path)

@@ -7,7 +7,7 @@ import os
 import textwrap
 
 import pytest
-from how_long import some
+from how_long import IS_LONG, some
 from model_server import ModelServer, calls, text
 from terminals import shown_on_a_terminal, what_steers
 
@@ -109,12 +109,13 @@ def test_nothing_that_others_wrote_steers_the_terminal(steered):
     run = ("run", "--session", "evil", "--model", "openai_compatible/x\x1b[2J", f"needle {STEERING[:9]}")
     with ModelServer(script) as server:
         environ |= {"OPENAI_API_KEY": "sk-x", "OPENAI_BASE_URL": server.url}
-        outputs = shown_on_a_terminal(run, *SHOWN, environ=environ, directory=project)
+        shown = some(SHOWN, 3)
+        outputs = shown_on_a_terminal(run, *shown, environ=environ, directory=project)
     assert b"needle" in outputs[0], outputs[0]
-    for arguments, output in zip((run, *SHOWN), outputs, strict=True):
+    for arguments, output in zip((run, *shown), outputs, strict=True):
         assert what_steers(output) == set(), (arguments, output[-2000:])
     # It was there to be shown.
-    assert sum(b"\\x1b" in output for output in outputs) >= 8
+    assert sum(b"\\x1b" in output for output in outputs) >= (8 if IS_LONG else 3)
 
 
 def questions():

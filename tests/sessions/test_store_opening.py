@@ -229,9 +229,10 @@ def test_opening_waits_for_a_slow_process_that_makes_the_database(
     async def main() -> None:
         backend = backend_of(url_of(database_path(tmp_path)), busy_seconds=0.05)
         first = asyncio.create_task(Database.open(backend))
-        await asyncio.to_thread(began.wait, 10)
+        assert await asyncio.to_thread(began.wait, 10)
         second = asyncio.create_task(Database.open(backend))
-        await asyncio.wait([second], timeout=0.3)
+        done, _ = await asyncio.wait([second], timeout=0.3)
+        assert not done
         may_go_on.set()
         for database in await asyncio.gather(first, second):
             await database.close()

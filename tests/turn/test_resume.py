@@ -115,6 +115,7 @@ def test_open_calls_run_again_if_that_does_no_harm(tmp_path):
     assert later[: len(sent)] == sent, "a later turn begins with what the resumed one sent"
 
 
+@pytest.mark.long
 def test_a_call_has_the_same_key_when_it_runs_again(tmp_path):
     bench = Workbench()
 
