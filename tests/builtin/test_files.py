@@ -159,6 +159,7 @@ def test_lines_before_what_is_no_text_are_read(context, project):
     assert text == f"line\n[lines 3-3 in {project}/a.log; more follow: start_line 4]"
 
 
+@pytest.mark.long
 def test_counting_has_an_end(context, project, monkeypatch):
     monkeypatch.setattr(text_content, "MAX_COUNTED_CHARACTERS", 1000)
     (project / "a.txt").write_text("line\n" * 500_000)

@@ -218,6 +218,7 @@ def test_another_session_cannot_read_it(home):
     )
 
 
+@pytest.mark.long
 def test_the_handle_is_the_same_after_a_restart_and_in_a_branch(home):
     handle, shown = kept(home, "read_log")
     home.reopen()

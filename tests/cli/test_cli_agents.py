@@ -111,6 +111,7 @@ def test_choosing_other_tools_leaves_what_is_not_named(ok, options, tools, group
     assert (changed["tools"], changed["groups"]) == (tools, groups)
 
 
+@pytest.mark.long
 def test_an_agent_with_everything_keeps_only_what_is_named(ok):
     ok("agents", "create", "Poet", *PROMPT)
     changed = ok("agents", "edit", "Poet", "--tools", "read_file", "--json")

@@ -198,6 +198,7 @@ def test_a_default_model_of_a_vendor_without_a_key(examined, ok, monkeypatch):
     assert "sk-secret-of-mine" not in str(findings)
 
 
+@pytest.mark.long
 def test_a_default_model_of_a_server_of_ones_own_needs_no_key(examined, ok):
     ok("config", "set", "model", "ollama/x")
 

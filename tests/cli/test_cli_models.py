@@ -123,6 +123,7 @@ def test_an_old_list_is_shown_where_the_service_cannot_be_asked(ok, oneclaw, unu
     assert "(shown is its list of 3 days ago)" in outcome.stderr
 
 
+@pytest.mark.long
 def test_a_service_that_is_away_is_a_line_on_stderr(oneclaw, ok, unused_port):
     ok("providers", "add", "away", "--type", "openai_compatible", "--base-url", f"http://127.0.0.1:{unused_port}/v1")
     asked = oneclaw("models", "list", "away")
@@ -204,6 +205,7 @@ def test_what_was_said_about_a_model_is_taken_back(ok, oneclaw, lab):
     assert oneclaw("models", "unset", "lab/big").status == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "message"),
     some(
@@ -327,6 +329,7 @@ def test_the_default_model_is_chosen(ok, oneclaw, lab):
     assert "lab does not list a model 'smal'; did you mean small?" in slip.stderr
 
 
+@pytest.mark.long
 def test_a_choice_is_told_as_json(ok, lab):
     assert ok("models", "default", "lab/small", "--json") == {"model": "lab/small", "source": "stored"}
     assert ok("models", "default", "--json") == {"model": "lab/small", "source": "stored"}

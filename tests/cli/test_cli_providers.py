@@ -80,6 +80,7 @@ def test_a_provider_is_added_and_removed(ok, monkeypatch):
     assert "my-lab" not in by_name(ok("providers", "list", "--json"))
 
 
+@pytest.mark.long
 def test_a_provider_has_a_name_that_people_read(ok, oneclaw):
     ok("providers", "add", "lab", "--type", "offline", "--display-name", "The Lab")
     assert by_name(ok("providers", "list", "--json"))["lab"]["display_name"] == "The Lab"

@@ -181,6 +181,7 @@ def test_an_export_as_json_is_what_is_shown_as_json(ok, story, tmp_path):
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+@pytest.mark.long
 def test_an_export_over_a_file_that_others_can_read_closes_it(ok, story, tmp_path):
     file = tmp_path / "story.md"
     file.write_text("x" * 100_000)

@@ -118,6 +118,7 @@ def test_usage_as_json(ok, today):
     assert document["total"]["cost"] == 1.5
 
 
+@pytest.mark.long
 def test_sums_with_an_answer_that_broke_off_are_marked(ok, today):
     async def break_off():
         place = find_home()

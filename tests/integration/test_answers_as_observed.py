@@ -62,6 +62,7 @@ def test_the_id_of_the_answer_and_the_name_of_the_model_that_gave_it(tmp_path, w
     assert 0 < work.answer.first_chunk_ms <= work.answer.duration_ms
 
 
+@pytest.mark.long
 def test_without_any_name_there_is_none(tmp_path):
     reply = text("Hello.")
     bare = [piece.replace(b'"id": "chatcmpl-1", ', b"").replace(b'"model": "test", ', b"") for piece in reply.pieces]

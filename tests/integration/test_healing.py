@@ -103,6 +103,7 @@ def test_a_service_that_refuses_everything_is_asked_twice_and_the_way_out_is_nam
     assert "not sent" not in oneclaw("sessions", "show", "x").stdout
 
 
+@pytest.mark.long
 def test_a_refusal_that_passes_costs_nothing(say, oneclaw):
     replies = [refuses("something passing"), text("probe"), text("fine")]
     with ModelServer(replies) as server:

@@ -46,6 +46,7 @@ def test_a_second_empty_answer_is_an_error_after_which_the_session_goes_on(tmp_p
     assert json.loads(command(tmp_path, "usage", "--json"))["total"]["requests"] == 3
 
 
+@pytest.mark.long
 @every_format
 def test_tokens_spent_before_anything_was_said_are_reported_with_what_to_do(tmp_path, wire):
     spent = wire.says_nothing(reaches_limit=True)
@@ -62,6 +63,7 @@ def test_thoughts_alone_are_an_empty_answer(tmp_path):
     assert [message.content for message in stored(tmp_path)[0]] == ["Hello", "Hello."]
 
 
+@pytest.mark.long
 @every_format
 @pytest.mark.parametrize("thought", some([None, "Long."], 2), ids=some(["plain", "with-thoughts"], 2))
 def test_a_call_that_the_token_limit_cut_is_reported_to_the_model_and_the_turn_goes_on(tmp_path, wire, thought):

@@ -110,6 +110,7 @@ def test_two_refusals_of_one_request_are_both_remembered(tmp_path, wire):
     assert asked == [(False, False)]
 
 
+@pytest.mark.long
 @every_format
 def test_a_structured_result_whose_image_is_refused_stays_a_valid_result(tmp_path, wire):
     @tool

@@ -197,6 +197,7 @@ def test_a_service_that_cannot_be_reached(oneclaw):
     assert "Traceback" not in failed.stderr
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_a_service_that_says_nothing_is_given_up_at_the_turns_deadline(oneclaw):
     with ModelServer([silence()]) as server:

@@ -114,6 +114,7 @@ def test_turns_while_the_clock_jumps(tmp_path, clock, is_long):
     assert all(0 <= duration < 10_000 for duration in durations)
 
 
+@pytest.mark.long
 def test_a_deadline_is_kept_though_the_clock_goes_back(tmp_path, clock):
     async def answer(request):
         clock.offset_seconds = -10 * YEAR_SECONDS

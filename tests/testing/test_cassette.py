@@ -113,6 +113,7 @@ def test_a_miss_names_what_was_asked_and_what_is_unused(tmp_path):
     assert "pytest --oneclaw-record=new" in str(raised.value)
 
 
+@pytest.mark.long
 def test_another_result_or_argument_is_another_conversation(tmp_path):
     @tool(name="read_note")
     def fails(path: str) -> str:

@@ -266,6 +266,7 @@ def test_edge_case_empty_parameters(bench):
     assert bench.result(arguments="{}").result == 0
 
 
+@pytest.mark.long
 def test_edge_case_extremely_large_parameters(bench):
     bench.add(run=lambda arguments, context: ToolResult.success(len(arguments["text"])), parameters=TEXT)
     assert bench.result(arguments={"text": "x" * 5_000_000}).result == 5_000_000
@@ -415,6 +416,7 @@ def test_outcomes_arrive_when_they_are_there(bench):
     assert asyncio.run(run()) == ["fast", "slow"]
 
 
+@pytest.mark.long
 def test_two_hundred_calls_in_one_response_each_get_a_result(bench):
     bench.add(run=lambda arguments, context: ToolResult.success(arguments["text"]), parameters=TEXT)
     outcomes = bench.outcomes(*(("probe", {"text": str(n)}) for n in range(200)))

@@ -217,6 +217,7 @@ def test_a_directory_that_the_call_names_stays_closed(context):
     assert run(isolated_functions.read_named, arguments, context).result == ["named", "EACCES"]
 
 
+@pytest.mark.long
 @needs_landlock
 def test_a_worker_writes_the_workspace_if_its_tool_declares_it(context):
     path = context.paths.workspace / "new.txt"

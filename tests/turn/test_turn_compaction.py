@@ -23,6 +23,7 @@ def stage(tmp_path):
     return stage
 
 
+@pytest.mark.long
 def test_a_session_longer_than_the_window_goes_on_with_its_groups(stage):
     long = ("long", {})
     model = ScriptedModel(

@@ -518,6 +518,7 @@ def test_a_turn_is_answered_by_the_first_model_of_a_chain_that_can_look_at_its_f
     assert [turn.model for turn in seen.turns] == ["chain/daily", "chain/daily"]
 
 
+@pytest.mark.long
 def test_an_agent_within_a_turn_is_asked_of_the_chain_too(oneclaw_factory, seen):
     models = []
 
@@ -535,6 +536,7 @@ def test_an_agent_within_a_turn_is_asked_of_the_chain_too(oneclaw_factory, seen)
     assert models == ["chain/daily"]
 
 
+@pytest.mark.long
 def test_a_session_of_a_chain_is_compacted(oneclaw_factory, seen):
     home = Behind(oneclaw_factory, seen).home
     home.model.says("One.").says("Two.").says("They count.")

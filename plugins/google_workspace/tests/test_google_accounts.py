@@ -94,6 +94,7 @@ def test_a_token_that_google_refuses_is_replaced_once_also_for_writes(google, de
     assert google.services["tasks"].titles() == ["Milk"]
 
 
+@pytest.mark.long
 def test_a_sign_in_that_google_refuses_twice_has_ended(google, desk):
     google.fail("tasks.tasks.list", 401, "authError", times=2)
 
@@ -275,6 +276,7 @@ def test_a_stored_sign_in_that_lacks_something_is_told_as_damaged(google, home, 
     assert "the Google sign-in of work is lost or damaged" in message.replace("The", "the", 1)
 
 
+@pytest.mark.long
 def test_no_token_is_got_while_the_sign_in_is_being_changed(google, home, desk, monkeypatch):
     from filelock import FileLock
 

@@ -47,6 +47,7 @@ def test_an_account_that_is_not_released_is_refused(two, google):
     assert (google.requests, two.asked) == ([], [])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", some(["private", "bo@example.com", "Private"], 3))
 def test_a_released_account_is_used_and_shown_in_the_question(two, google, name):
     assert use("--also", "private").output == "tools may use the Google account private when a model names it\n"

@@ -63,6 +63,7 @@ def test_after_a_change_an_answer_of_another_form_says_that_it_may_have_been_don
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("content", some([b"<html>", b"[1]", b"{", b'"x"', b"\xff"], 3))
 def test_an_answer_that_cannot_be_read_leaves_a_change_unclear(google, desk, content):
     google.fail("tasks.tasks.insert", 200, content=content)

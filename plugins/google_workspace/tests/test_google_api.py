@@ -188,6 +188,7 @@ def test_a_mail_that_cannot_be_shown_is_not_sent(desk, google, method, body, wor
     assert (google.called("gmail"), desk.asked) == ([], [])
 
 
+@pytest.mark.long
 def test_names_with_commas_and_encoded_names_are_plain(desk, google):
     raw = raw_mail(to='"Berg, Bo @ home" <bo@example.net>, =?utf-8?q?Zo=C3=AB?= <zoe@example.org>')
     desk("google_call", method="gmail.users.messages.send", body={"raw": raw})
@@ -309,6 +310,7 @@ def test_a_scope_granted_for_another_service_does_not_let_changes_through(google
 # What can go wrong
 
 
+@pytest.mark.long
 def test_a_change_of_which_no_one_knows_is_said_with_how_to_look(desk, google):
     google.fail("tasks.tasklists.insert", status=500, times=9)
     error_type, message = desk.error("google_call", method="tasks.tasklists.insert", body={"title": "x"})
@@ -338,6 +340,7 @@ def test_a_file_is_made_once_though_the_first_answer_is_lost(desk, google):
     assert made["answer"]["name"] == "New"
 
 
+@pytest.mark.long
 def test_ids_of_our_own_are_not_in_the_question(desk, google):
     desk("google_call", method="drive.files.create", body={"name": "New"})
     assert google.bodies("drive.files.create")[0].keys() == {"name", "id"}

@@ -152,6 +152,7 @@ def test_what_shows_a_change_changes_nothing_itself():
 # Descriptions
 
 
+@pytest.mark.long
 @pytest.mark.one_python
 def test_every_method_is_described_in_30_to_110_tokens():
     with warnings.catch_warnings():

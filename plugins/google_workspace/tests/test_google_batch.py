@@ -47,6 +47,7 @@ def test_what_comes_after_a_failed_batch_is_not_tried(google, desk):
     assert value["failed"][-1]["reason"].startswith("Not tried, because of what came before: ")
 
 
+@pytest.mark.long
 def test_a_batch_of_which_nothing_worked_is_an_error(google, desk):
     mails = deliver(google, 2)
     google.fail("batch", 403, "forbidden", times=9)

@@ -149,6 +149,7 @@ def test_a_calendar_of_which_only_busy_may_be_seen_says_so(calendar, desk):
     assert "have no titles" in answer["note"]
 
 
+@pytest.mark.long
 def test_ids_with_special_characters_arrive_whole(calendar, desk):
     name = calendar.add_calendar("en.german#holiday@group.v.calendar.google.com", "Holidays", {ANA: "reader"})
     calendar.add("Easter", "2026-04-05", calendar_id=name)

@@ -64,6 +64,7 @@ def test_a_named_zone_and_an_offset_are_kept(google, calendar, desk):
     assert "calendar.events.list" not in google.called()
 
 
+@pytest.mark.long
 def test_an_hour_is_an_hour_over_the_change_of_clocks(calendar, desk):
     spring = desk("calendar_create_event", summary="Night", start="2026-03-29T01:30")
     autumn = desk("calendar_create_event", summary="Night", start="2026-10-25T02:30")
@@ -113,6 +114,7 @@ def test_mails_can_be_kept_to_others_or_to_oneself(calendar, desk, question):
     assert question().endswith("without mailing anybody about it")
 
 
+@pytest.mark.long
 def test_a_series_keeps_a_zone(calendar, desk, question):
     rule = "RRULE:FREQ=WEEKLY;BYDAY=MO;COUNT=8"
 
@@ -135,6 +137,7 @@ def test_a_video_call_is_there_even_if_it_takes_a_moment(google, calendar, desk)
     assert len(set(ids)) == 2
 
 
+@pytest.mark.long
 def test_looks_reminders_and_attachments(google, calendar, desk):
     answer = desk(
         "calendar_create_event",
@@ -189,6 +192,7 @@ def test_an_event_whose_creation_was_not_confirmed_is_there_once(google, calenda
     assert calendar.mails == [("Once", BO)]
 
 
+@pytest.mark.long
 def test_an_event_in_another_calendar_names_it(calendar, desk, question):
     calendar.add_calendar(TEAM, "Team", {ANA: "writer"}, zone="America/New_York")
     calendar.add_calendar(BO, "Bo", {ANA: "reader"})
@@ -235,6 +239,7 @@ def test_events_that_cannot_be_are_refused_with_what_to_do(google, desk, argumen
 # Changing
 
 
+@pytest.mark.long
 def test_a_new_start_keeps_the_length_and_the_zone(calendar, desk, question):
     event = calendar.add("Lunch", "2026-03-27T12:00", "2026-03-27T13:30")
 
@@ -338,6 +343,7 @@ def test_guests_come_and_go_and_the_others_stay_as_they_are(google, calendar, de
     assert google.queries("calendar.events.patch")[0]["sendUpdates"] == "all"
 
 
+@pytest.mark.long
 def test_a_change_by_somebody_else_meanwhile_is_not_overwritten(google, calendar, desk):
     event = calendar.add("Review", "2026-03-31T10:00", guests={ANA: "accepted"})
     handler = google._handlers["calendar.events.patch"]
@@ -377,6 +383,7 @@ def test_a_change_that_was_not_confirmed_is_made_once(google, calendar, desk):
     assert [each["email"] for each in calendar.event(event)["attendees"]] == [ANA, BO]
 
 
+@pytest.mark.long
 def test_an_invitation_is_answered_for_oneself_alone(google, calendar, desk, question):
     event = calendar.add(
         "Party", "2026-03-31T20:00", organizer=CY, guests={CY: "accepted", ANA: "needsAction", BO: "declined"}
@@ -433,6 +440,7 @@ def test_a_single_event_becomes_a_series_with_a_zone(calendar, desk):
     assert calendar.event(event)["start"]["timeZone"] == "Europe/Berlin"
 
 
+@pytest.mark.long
 def test_texts_are_cleared_and_the_rest_is_changed(google, calendar, desk):
     event = calendar.add("Talk", "2026-03-31T10:00", description="old", location="here")
 
@@ -554,6 +562,7 @@ def test_an_occurrence_and_a_series_are_told_apart(calendar, desk, question):
     assert calendar.titles() == []
 
 
+@pytest.mark.long
 def test_a_guest_deletes_the_own_copy_only(calendar, desk, question):
     event = calendar.add("Party", "2026-03-31T20:00", organizer=CY, guests={CY: "accepted", ANA: "needsAction"})
 

@@ -30,6 +30,7 @@ def starts(desk, **arguments):
 # Changing
 
 
+@pytest.mark.long
 def test_an_occurrence_and_all_that_follow_are_changed(google, calendar, desk):
     series = calendar.add(
         "Standup", "2026-03-27T09:00", recurrence=["RRULE:FREQ=DAILY;COUNT=5", "EXDATE:20260330T070000Z"],
@@ -63,6 +64,7 @@ def test_an_occurrence_and_all_that_follow_are_changed(google, calendar, desk):
     ]
 
 
+@pytest.mark.long
 def test_the_first_occurrence_and_all_that_follow_are_the_series(google, calendar, desk):
     series = calendar.add("Standup", "2026-03-27T09:00", recurrence=["RRULE:FREQ=DAILY;COUNT=3"])
 
@@ -81,6 +83,7 @@ def test_whole_days_are_parted(calendar, desk):
     assert [start for start, _ in starts(desk)] == ["2026-03-30", "2026-04-06", "2026-04-14", "2026-04-21"]
 
 
+@pytest.mark.long
 def test_the_video_call_stays_the_same(calendar, desk):
     series = desk(
         "calendar_create_event",

@@ -47,6 +47,7 @@ def commented(request, drive):
     return tool, {name: file}, f'the {kind} "{drive.name(file)}"', bo, ana
 
 
+@pytest.mark.long
 def test_a_passage_of_a_document_is_commented_on_where_it_stands(drive, document, desk):
     answer = desk("docs_comment", document_id=document, action="add", text="Green?", anchor_text="tea", occurrence=2)
 
@@ -113,6 +114,7 @@ def test_a_comment_is_answered_and_the_question_says_which(commented, desk):
     assert desk.asked[0][1] == f'reply to the comment of "Bo" "Too much?" on "milk" in {named}: "Yes"{AS_ANA}'
 
 
+@pytest.mark.long
 def test_a_comment_is_resolved_once_and_opened_again(commented, desk):
     tool, file, named, bo, _ = commented
     wanted = {**file, "comment_id": bo.head.id}

@@ -333,6 +333,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(google, people, desk, tool, a
     assert desk.asked == []
 
 
+@pytest.mark.long
 def test_an_update_without_a_change_is_refused(people, desk):
     bo = people.add("Bo")
 
@@ -399,6 +400,7 @@ def test_a_label_is_created_put_on_contacts_renamed_and_deleted(google, people, 
     ]
 
 
+@pytest.mark.long
 def test_contacts_that_are_gone_or_would_lose_their_last_label_are_named(people, desk):
     label = people.add_group("Roofers")
     only = people.add("Bo", groups=(label,))

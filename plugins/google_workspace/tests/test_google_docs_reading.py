@@ -131,6 +131,7 @@ def test_an_outline_says_where_to_read_on(docs, desk):
     assert inner(desk("docs_read", document_id=document, offset=2011)) == "## Means\n\ny"
 
 
+@pytest.mark.long
 def test_a_long_text_comes_in_parts(docs, desk):
     document = docs.add("Plan", "x" * 1500 + "yz")
 
@@ -151,6 +152,7 @@ def test_indexes_count_an_emoji_as_two(docs, desk):
     assert text == "[1-6] a😀b\n[6-16] table, 1 x 2\n| [9-12] 😀 | [13-15] x |\n| --- | --- |\n[16-20] End"
 
 
+@pytest.mark.long
 def test_tabs_are_shown_one_after_the_other_or_alone(docs, desk):
     document = docs.add("Plan", "first")
     second = docs.add_tab(document, "Notes", "second")

@@ -67,6 +67,7 @@ def test_a_document_is_made_with_text(google, docs, desk):
     assert desk.asked[0][1] == f'create the document "Plan" with the text "Hi 😀 there"{AS_ANA}'
 
 
+@pytest.mark.long
 def test_half_a_character_breaks_nothing(docs, desk):
     made = desk("docs_create", title="a\ud83d", content="b\ud83dc")
 
@@ -291,6 +292,7 @@ def test_a_range_is_replaced_or_deleted_after_the_user_has_seen_it(docs, desk):
     assert styles_of(desk, document) == "{++Two++}{--One--}\n\nthree"
 
 
+@pytest.mark.long
 def test_a_range_that_cannot_go_is_told_with_the_reason(docs, desk):
     document = docs.add("Plan", "a😀", {"table": [["x"]]}, "End")
 
@@ -327,6 +329,7 @@ def test_a_table_is_inserted_and_filled(docs, desk):
     )
 
 
+@pytest.mark.long
 def test_an_empty_table_goes_to_the_end(google, docs, desk):
     document = docs.add("Plan", "Text")
 
@@ -381,6 +384,7 @@ def test_images_and_page_breaks_are_inserted(docs, desk):
     assert "cannot go into a table" in message
 
 
+@pytest.mark.long
 def test_text_is_formatted_where_it_is_found(docs, desk):
     document = docs.add("Plan", "😀 tea and tea", "tea")
 
@@ -463,6 +467,7 @@ def test_paragraphs_are_indented_spaced_and_shaded(docs, desk):
     assert "shading" not in paragraph["paragraphStyle"]
 
 
+@pytest.mark.long
 def test_lists_are_made_from_the_back_and_taken_away(docs, desk):
     document = docs.add("Plan", "one", "\ttwo", "x", "one")
 

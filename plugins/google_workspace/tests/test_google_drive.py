@@ -53,6 +53,7 @@ def test_every_list_knows_of_shared_drives(google, desk):
         assert (query["supportsAllDrives"], query["includeItemsFromAllDrives"]) == ("true", "true")
 
 
+@pytest.mark.long
 def test_each_view_shows_its_own(drive, desk):
     mine = drive.add("mine.txt", viewedByMeTime="2026-03-01T10:00:00Z")
     drive.add("theirs.txt", owner="bo@example.com", shared_with={"ana@example.com": "reader"})
@@ -288,6 +289,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(google, desk, tool, arguments
     assert google.requests == []
 
 
+@pytest.mark.long
 def test_what_is_not_there_or_not_shared_is_not_found(drive, desk):
     hidden = drive.add("secret.txt", owner="bo@example.com")
 

@@ -303,6 +303,7 @@ def test_a_file_is_renamed_starred_and_described(drive, desk, question):
     assert drive.files[file].values["description"] == "mine"
 
 
+@pytest.mark.long
 def test_files_are_moved_in_one_batch_into_a_folder_and_out_again(google, drive, desk, question):
     target, other = drive.add_folder("Archive"), drive.add_folder("Other")
     files = [drive.add("a"), drive.add("b", parent=other), drive.add("c", parent=target)]
@@ -353,6 +354,7 @@ def test_what_may_not_be_done_is_known_before_the_question(drive, desk):
     assert ([row["id"] for row in answer["results"]], answer["failed"][0]["id"]) == ([mine], theirs)
 
 
+@pytest.mark.long
 def test_a_copy_lies_beside_its_original_or_where_it_is_wanted(drive, desk, question):
     folder, other = drive.add_folder("Here"), drive.add_folder("There")
     file = drive.add("plan", b"text", parent=folder)

@@ -55,6 +55,7 @@ def test_a_file_is_uploaded_into_a_folder(google, drive, desk, question):
         assert google.queries(method)[0]["supportsAllDrives"] == "true"
 
 
+@pytest.mark.long
 def test_a_text_is_uploaded_under_a_name(drive, desk, question):
     answer = desk("drive_upload_file", content="Grüße", name="hello.md")
 
@@ -71,6 +72,7 @@ def test_an_empty_text_makes_an_empty_file(drive, desk):
     assert answer["size"] == 0
 
 
+@pytest.mark.long
 def test_what_is_converted_becomes_a_google_file(google, drive, desk, question):
     (desk.home.workspace / "table.csv").write_text("a,b\n")
 
@@ -134,6 +136,7 @@ def test_an_upload_that_did_not_arrive_says_so(google, drive, desk):
     assert drive.names_in(drive.root()) == []
 
 
+@pytest.mark.long
 def test_a_converted_upload_of_which_no_one_knows_is_not_repeated(google, drive, desk):
     google.fail("upload", status=500, times=99)
 
@@ -255,6 +258,7 @@ def test_only_the_beginning_of_a_long_text_is_fetched(google, drive, desk):
     assert google.requests[-1].headers["range"] == "bytes=0-3999"
 
 
+@pytest.mark.long
 def test_an_empty_file_is_an_empty_text(drive, desk):
     assert "text" in desk("drive_download_file", file_id=drive.add("empty.txt", b""))
 
@@ -272,6 +276,7 @@ def test_google_files_are_given_in_what_suits_them(drive, desk, kind, word, medi
     assert "# Title ä" in answer["text"]
 
 
+@pytest.mark.long
 def test_a_google_file_is_saved_in_the_format_of_the_path_or_of_the_argument(drive, desk):
     file = drive.add_google_file("My/Letter: draft", "document", exports={WORD: b"word", "application/pdf": b"pdf"})
     (desk.home.workspace / "out").mkdir(parents=True)
@@ -286,6 +291,7 @@ def test_a_google_file_is_saved_in_the_format_of_the_path_or_of_the_argument(dri
     assert again["saved_path"].endswith("/workspace/out/My_Letter_ draft (2).pdf")  # nothing in a folder is overwritten
 
 
+@pytest.mark.long
 def test_a_stored_file_is_saved_and_taken_up_where_it_broke_off(google, drive, desk):
     data = bytes(range(256)) * 10_000
     file = drive.add("photo.png", data, mime_type="image/png")
@@ -310,6 +316,7 @@ def test_a_shortcut_is_followed(drive, desk):
     assert "the real one" in answer["text"]
 
 
+@pytest.mark.long
 def test_a_page_comes_zipped_where_google_has_no_single_one(drive, desk):
     doc = drive.add_google_file("Doc", "document", exports={"application/zip": b"PK"})
     sheet = drive.add_google_file("Sheet", "spreadsheet", exports={"text/html": b"<p>hi</p>"})

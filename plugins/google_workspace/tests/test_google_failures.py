@@ -31,6 +31,7 @@ def test_a_failure_without_googles_words_is_one_all_the_same(content):
     assert (failure.is_transient, failure.message, failure.reasons) == (True, "", frozenset())
 
 
+@pytest.mark.long
 def test_the_last_failure_after_an_unclear_one_is_unclear_where_a_new_call_would_do_it_again(google, desk):
     google.fail("drive.files.create", 503, is_after=True)
     google.fail("drive.files.create", 429, "rateLimitExceeded", retry_after="3600")

@@ -436,6 +436,7 @@ def test_what_is_changed_is_told_when_the_publishing_fails(google, forms, survey
     assert forms.forms[survey]["info"]["title"] == "Lunch"
 
 
+@pytest.mark.long
 def test_answers_come_as_rows_in_the_order_of_their_submission(forms, survey, desk):
     forms.answer(survey, "2026-03-31T10:00:00.5Z", "bo@example.com", Why="late", Name="Bo")
     first = forms.answer(survey, "2026-03-31T09:00:00Z", Name="Ana", Food=["Soup", "Salad"])
@@ -461,6 +462,7 @@ def test_answers_come_as_rows_in_the_order_of_their_submission(forms, survey, de
     assert "never instructions" in answer["untrusted_content"]
 
 
+@pytest.mark.long
 def test_answers_to_grids_deleted_questions_and_with_files_are_named(forms, desk):
     form = forms.add("Hotel", GRID, text_item("Photo"), text_item("Photo"))
     rows = [each["questionId"] for each in forms.items(form)[0]["questionGroupItem"]["questions"]]

@@ -193,6 +193,7 @@ def test_an_answer_in_html_quotes_html(gmail, desk):
     assert "> It leaks." in text_of(sent(gmail))
 
 
+@pytest.mark.long
 def test_the_signature_is_that_of_the_address_that_is_sent_from(gmail, desk):
     gmail.add_alias("shop@example.com", "Shop")
     gmail.send_as["shop@example.com"]["signature"] = "The shop"

@@ -101,6 +101,7 @@ def test_searches_are_gmails(gmail, desk, query, found):
     assert subjects(desk("gmail_search", query=query)) == found
 
 
+@pytest.mark.long
 def test_a_search_by_labels_takes_names_and_ids_and_finds_spam(google, gmail, desk):
     shop = gmail.add_label("Shop")
     gmail.deliver(BO, "One", labels=("INBOX", shop))
@@ -305,6 +306,7 @@ def test_a_thread_is_read_oldest_first_and_of_a_long_one_the_latest(gmail, desk)
     assert [row["snippet"] for row in answer["earlier_messages"]] == [f"number {number}" for number in range(5)]
 
 
+@pytest.mark.long
 def test_messages_that_are_not_there_are_named(gmail, desk):
     mail = gmail.deliver(BO, "Here", "hello")
 
@@ -316,6 +318,7 @@ def test_messages_that_are_not_there_are_named(gmail, desk):
     assert desk.error("gmail_read", thread_id="ffff")[0] == "not_found"
 
 
+@pytest.mark.long
 def test_attachments_are_saved_under_harmless_names_that_are_free(gmail, desk, home):
     files = (
         ("report.pdf", b"new", "application/pdf"),
@@ -352,6 +355,7 @@ def test_attachments_are_saved_by_name_and_into_the_workspace_itself(google, gma
     assert len(google.called("gmail.users.messages.attachments.get")) == 1
 
 
+@pytest.mark.long
 def test_an_attachment_that_cannot_be_had_is_told_beside_the_others(google, gmail, desk, home):
     mail = gmail.deliver(BO, "Files", "see", files=tuple((f"{n}.txt", n.encode(), "text/plain") for n in "ab"))
     google.fail("gmail.users.messages.attachments.get", status=400, reason="invalidArgument")

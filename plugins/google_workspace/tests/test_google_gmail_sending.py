@@ -115,6 +115,7 @@ def test_an_answer_stays_in_its_thread_and_goes_to_whoever_is_to_be_answered(gma
     assert desk.asked[0][1] == f'send an answer to office@example.net: "Re: Roof", saying "On Monday."{AS_ANA}'
 
 
+@pytest.mark.long
 def test_an_answer_to_all_leaves_out_the_user_and_doubles(gmail, desk):
     gmail.add_alias("ana@shop.example")
     mail = gmail.deliver(
@@ -265,6 +266,7 @@ def test_a_file_that_changes_while_the_user_is_asked_is_not_sent(google, gmail, 
     assert (gmail.sent, google.called(SEND)) == ([], [])
 
 
+@pytest.mark.long
 def test_names_of_files_survive_the_journey(gmail, desk):
     names = ["Grüße aus Köln.txt", "a" * 120 + ".csv", "mail.eml", "archive.tar.gz", 'with "quotes".txt']
     for name in names:
@@ -405,6 +407,7 @@ def test_what_is_no_address_is_refused(google, desk, address):
     assert (desk.asked, google.requests) == ([], [])
 
 
+@pytest.mark.long
 def test_a_host_with_umlauts_is_written_to(gmail, desk):
     desk("gmail_send", to=["Bo <bo@bücher.example>"], subject="x", body="x")
 

@@ -217,6 +217,7 @@ def test_a_filter_is_deleted_after_the_user_has_seen_what_it_does(google, gmail,
     assert desk.error("gmail_filter_manage", action="delete", filter_id=found)[0] == "not_found"
 
 
+@pytest.mark.long
 def test_a_filter_of_which_no_one_knows_whether_it_was_made_is_not_made_again(google, gmail, desk):
     google.fail(FILTERS_CREATE, status=503, is_after=True)
 
@@ -253,6 +254,7 @@ def test_a_label_is_made_once(google, gmail, desk):
     ]
 
 
+@pytest.mark.long
 def test_a_label_that_was_made_although_the_answer_got_lost_is_found(google, gmail, desk):
     google.fail("gmail.users.labels.create", status=500, is_after=True)
 
@@ -364,6 +366,7 @@ def test_the_vacation_responder_is_turned_on_for_whole_days_here_and_off(gmail, 
     )
 
 
+@pytest.mark.long
 def test_what_is_not_given_of_the_responder_stays_and_one_body_takes_the_place_of_the_other(gmail, desk):
     gmail.vacation = {
         "enableAutoReply": True,

@@ -167,6 +167,7 @@ def test_a_mail_is_read_on_alone(google, desk):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("count", "length"), [(50, 1_000), (320, 30)], ids=["long slides", "many slides"])
 def test_a_presentation(google, reader, count, length):
     """Of many slides not even the titles have room: there are the ids to go on by."""
@@ -198,6 +199,7 @@ def test_a_slide_that_is_too_long_says_where_the_rest_is(google, reader):
     assert "drive_download_file" in answer["note"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("as_records", some([False, True], 2))
 def test_a_table(google, reader, as_records):
     """As records, a table is several times as long as its cells."""

@@ -335,13 +335,13 @@ def test_silence_after_a_write_is_unclear(silence, attempts, case):
 def short_of_time(desk, monkeypatch):
     """A fault: no answer until the time of the call is up."""
     desk("calendar_list_events")  # with a new access token, which takes a while
-    monkeypatch.setattr(client, "MARGIN_SECONDS", 118.5)  # of 120 s
+    monkeypatch.setattr(client, "MARGIN_SECONDS", 115)  # of 120 s: a busy machine needs seconds to get so far
     ended = threading.Event()
     yield {"status": 503, "delay": ended}
     ended.set()
 
 
-@pytest.mark.parametrize(("number", "look"), [(-1, "tasks_list"), (3, "calendar_list_events")])
+@pytest.mark.parametrize(("number", "look"), some([(-1, "tasks_list"), (3, "calendar_list_events")], 2))
 def test_a_call_whose_time_is_up_after_a_write_says_where_to_look(short_of_time, attempts, number, look):
     (outcome,) = attempts(WRITING[number], {"slow": short_of_time}).values()
 
@@ -350,6 +350,7 @@ def test_a_call_whose_time_is_up_after_a_write_says_where_to_look(short_of_time,
     assert look in outcome.message
 
 
+@pytest.mark.long
 def test_a_call_whose_time_is_up_before_a_write_has_changed_nothing(short_of_time, attempts):
     before = Case("tasks_complete", "tasks.tasks.get", lambda services: {"task_ids": [services["tasks"].add("Milk")]})
 

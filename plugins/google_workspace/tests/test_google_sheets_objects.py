@@ -60,6 +60,7 @@ def test_a_dropdown_offers_its_choices_and_refuses_all_else(sales, desk, style):
     )
 
 
+@pytest.mark.long
 def test_choices_can_come_from_a_range_and_only_warn(sales, style):
     style("Sales!D2", validation={"condition": "RANGE", "values": ["Lists!A1:A2"], "strict": False})
 

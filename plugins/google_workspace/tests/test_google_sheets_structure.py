@@ -124,6 +124,7 @@ def test_a_tab_is_copied_into_another_spreadsheet(sheets, budget, desk, change):
     )
 
 
+@pytest.mark.long
 def test_rows_and_columns_are_inserted_before_and_behind(google, sheets, budget, change):
     change("insert_rows", tab="Sales", start=2, count=2)
     change("insert_columns", tab="Sales", start=1)
@@ -196,6 +197,7 @@ def test_what_went_through_unseen_is_not_done_twice(google, sheets, budget, chan
     assert ("tab" in answer) is (action != "delete_tab")
 
 
+@pytest.mark.long
 def test_a_refusal_is_no_success(google, sheets, budget, desk):
     google.fail("sheets.spreadsheets.batchUpdate", status=400, reason="INVALID_ARGUMENT", times=2)
 
@@ -369,6 +371,7 @@ def test_a_conditional_rule_is_added_once_only(google, sheets, budget, desk):
     }
 
 
+@pytest.mark.long
 def test_formats_are_set_again_after_a_failure(google, sheets, budget, desk):
     google.fail("sheets.spreadsheets.batchUpdate", status=503, is_after=True)
 

@@ -185,6 +185,7 @@ def test_a_no_in_the_browser_changes_nothing(google, empty_home, run, client_fil
     assert AccountBook(empty_home).list() == {}
 
 
+@pytest.mark.long
 def test_unticked_scopes_are_named_and_the_tools_that_need_them_say_what_to_run(
     google, empty_home, run, client_file, tmp_path
 ):

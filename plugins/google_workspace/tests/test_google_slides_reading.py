@@ -120,6 +120,7 @@ def test_a_slide_is_looked_at_and_its_link_goes_nowhere(google, slides, desk):
     assert "authorization" not in fetched.headers
 
 
+@pytest.mark.long
 def test_a_picture_can_be_kept_in_the_workspace(slides, desk, home):
     deck = slides.add("Plan", {"title": "A"})
     slide = slides.slide(deck, 0).id

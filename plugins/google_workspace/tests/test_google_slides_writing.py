@@ -163,6 +163,7 @@ def test_when_no_one_can_find_out_the_outcome_stays_unknown(google, slides, desk
     assert desk.error("slides_add_slide", presentation_id=deck, title="T")[0] == "unknown_outcome"
 
 
+@pytest.mark.long
 def test_a_slide_without_its_notes_is_told(google, slides, desk):
     deck = slides.add("Deck")
     original = type(slides).batch_update
@@ -251,6 +252,7 @@ def test_cells_groups_and_notes_have_texts_too(slides, desk):
         assert expected in desk.error("slides_update_text", presentation_id=deck, text="x", **arguments)[1]
 
 
+@pytest.mark.long
 def test_a_change_of_a_text_is_not_made_twice_nor_over_others(google, slides, desk):
     deck = slides.add("Deck", {"title": "Old"})
     title = slides.slide(deck, 0).elements[0].id

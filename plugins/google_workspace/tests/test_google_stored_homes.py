@@ -78,6 +78,7 @@ def test_its_accounts_are_shown_checked_and_signed_out(google, stored_home):
     assert [grant.is_revoked for grant in google.oauth.grants.values()] == [True]
 
 
+@pytest.mark.long
 def test_what_is_changed_can_still_be_read_by_version_0_1(google, stored_home, tmp_path):
     google.oauth.rotates = True
     Desk(stored_home, tmp_path)("tasks_list")
@@ -106,6 +107,7 @@ def test_its_services_for_reading_stay_so(google, stored_home, tmp_path, stored,
     assert Desk(stored_home, tmp_path).error("tasks_create", title="x")[0] == "not_available"
 
 
+@pytest.mark.long
 def test_a_service_account_is_signed_in_by_its_key(google, empty_home, tmp_path, service_key):
     private, google.oauth.service_keys["robot@project.example"] = service_key
     google.oauth.delegated["robot@project.example"] = ("ana@example.com", frozenset({"tasks"}))

@@ -140,6 +140,7 @@ def test_a_creation_whose_outcome_no_one_knows_is_not_repeated(google, tasks, de
     assert tasks.titles() == ["Milk"]
 
 
+@pytest.mark.long
 def test_an_update_changes_and_clears_what_is_given(tasks, desk):
     task = tasks.add("Milk", due="2026-03-31T00:00:00.000Z", notes="two bottles")
 

@@ -27,7 +27,7 @@ from worker_processes import started
 
 from oneclaw_core.process.sandbox.landlock import landlock_version
 
-pytestmark = [pytest.mark.every_python, pytest.mark.lowest_versions]
+pytestmark = pytest.mark.every_python
 
 __all__ = ["started"]  # a fixture
 
