@@ -72,8 +72,8 @@ JUDGED = {
 
 
 def judge(wire, body):
-    """Have the vendor's type judge a request; in the normal form only OpenAI's: the others take seconds to import."""
-    if not IS_LONG and wire.provider not in ("openai", "openai_compatible"):
+    """Have the vendor's type judge a request, in the long form: these take seconds to import."""
+    if not IS_LONG:
         return
     key, judge_of_it = JUDGED[wire.provider]
     TypeAdapter(pkgutil.resolve_name(judge_of_it)).validate_python(body[key])

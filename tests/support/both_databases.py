@@ -5,7 +5,10 @@ import pytest
 # What these do on PostgreSQL goes through the same code as in the other files, so it is tried in the long form.
 LONG_ON_POSTGRESQL = frozenset(
     f"test_store_{name}"
-    for name in ("agents", "attachments", "background", "branches", "history", "plugin_values", "sessions", "usage")
+    for name in (
+        *("agents", "attachments", "background", "branches", "database", "endings", "history", "plugin_values"),
+        *("scripts", "sessions", "settings", "usage"),
+    )
 )
 
 

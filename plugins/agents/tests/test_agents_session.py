@@ -54,6 +54,7 @@ def test_a_question_times_out(oneclaw, monkeypatch):
     assert assert_tool_succeeded(oneclaw.call_tool(ask_briefly)) == "too late"
 
 
+@pytest.mark.long
 def test_urls_in_the_users_own_words_may_be_followed_those_of_a_choice_not(oneclaw):
     typed, chosen = "https://typed.example/a", "https://chosen.example/b"
     oneclaw.user.replies(f"read {typed}", "1")

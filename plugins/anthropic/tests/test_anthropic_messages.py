@@ -257,6 +257,7 @@ def test_an_error_in_the_stream_is_tried_again_only_before_anything_was_shown():
     assert refusal(mid_stream_error("invalid_request_error"), kind=ProviderRequestError)[1] == 1
 
 
+@pytest.mark.long
 def test_a_stream_that_breaks_off_in_a_call_gives_no_call():
     written = events(call("find", {"q": 1}), stop_reason="tool_use")
     for end in range(1, len(written) - 2):

@@ -1,4 +1,7 @@
-"""What the scripted service streams is what Anthropic's own library accepts as an answer."""
+"""What the scripted service streams is what Anthropic's own library accepts as an answer.
+
+To import its types for the first time takes eight seconds.
+"""
 
 import copy
 
@@ -7,6 +10,8 @@ import pytest
 from anthropic_types import messages_event
 from history_entries import unknown_fields
 from pydantic import ValidationError
+
+pytestmark = pytest.mark.long
 
 CALL = messages_stream.call("find", {"q": "ä"}, call_id="toolu_1")
 MESSAGES = [

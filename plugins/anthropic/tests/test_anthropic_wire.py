@@ -20,6 +20,7 @@ from oneclaw_core.types.tool_groups import ActiveTools, LoadedGroup
 from oneclaw_core.types.tools import ToolDefinition
 
 MARK = {"type": "ephemeral"}
+HOUR = MARK | {"ttl": "1h"}
 PNG_BLOCK = {
     "type": "image",
     "source": {"type": "base64", "media_type": "image/png", "data": base64.b64encode(PNG.data).decode()},
@@ -63,8 +64,10 @@ def test_every_request_of_a_session_fits_the_types_of_the_sdk(loading):
     assert len(session.sent) == 7
     for sent in session.sent:
         check(json.loads(sent))
+    check(json.loads(played_session(loading, cache_control=HOUR).sent[-1]))
 
 
+@pytest.mark.long
 def test_the_check_against_the_types_finds_what_is_wrong():
     sent = json.loads(played_session().sent[-1])
     sent["messages"][0]["content"][0]["oops"] = 1
@@ -206,12 +209,10 @@ def test_the_prompt_is_cached_up_to_the_last_message_and_that_of_the_request_bef
 
 
 def test_the_life_of_the_cache_is_a_parameter():
-    hour = {"type": "ephemeral", "ttl": "1h"}
-    sent = json.loads(played_session(cache_control=hour).sent[-1])
+    sent = json.loads(played_session(cache_control=HOUR).sent[-1])
     assert "cache_control" not in sent
-    assert sent["system"][0]["cache_control"] == hour
-    assert json.dumps(sent).count(json.dumps(hour)) == 4
-    check(sent)
+    assert sent["system"][0]["cache_control"] == HOUR
+    assert json.dumps(sent).count(json.dumps(HOUR)) == 4
 
 
 def test_a_request_without_tools_and_system_prompt_has_neither():

@@ -241,6 +241,7 @@ def test_nothing_is_kept_of_what_lies_behind_a_link_that_comes_while_it_is_read(
     assert kept == {}
 
 
+@pytest.mark.long
 def test_the_name_of_a_file_is_one_line_of_what_an_undo_shows(home, project, program, undoing):
     name = "a\nNo file changes.\x1b[2J\u202e.txt"
     program.work = lambda: (project / name).write_text("new")

@@ -163,6 +163,7 @@ def test_what_it_registers(definitions_snapshot):
     definitions_snapshot()
 
 
+@pytest.mark.long
 def test_all_tools_count_lines_in_the_same_way(call_tool, project):
     (project / "feeds.txt").write_bytes(b"one\x0c\ntwo\xe2\x80\xa8still two\nthree\n")
     (project / "mac.txt").write_bytes(b"one\rtwo\rthree\r")

@@ -370,6 +370,7 @@ def test_chunks_lost_repeated_or_out_of_order_never_make_up_a_call(places):
         assert found.count(("find", '{"q":"ä"}')) <= 1
 
 
+@pytest.mark.long
 @settings(max_examples=examples(40), deadline=None)
 @given(st.lists(GARBLED_CHUNKS, max_size=3), st.booleans())
 def test_garbage_is_an_error_or_an_answer_but_never_a_crash(chunks, is_ended):

@@ -145,6 +145,7 @@ class TestFiles:
         assert json.loads(value(code)) == ["grün\n€", True, True, False]
         assert (home / "workspace" / "notes" / "a.txt").read_text() == "grün\n€"
 
+    @pytest.mark.long
     def test_the_start_directory_is_read_and_not_written(self, value, refused, home):
         (home.parent / "project" / "data.csv").write_text("a,b")
         assert value("fs.readFile('data.csv')") == "a,b"
@@ -277,6 +278,7 @@ class TestFetch:
         with WebServer(lambda _: response(b"", status="204 No Content", headers=[])) as server:
             assert value(f"(await (await fetch({server.url!r})).text()).length") == "0"
 
+    @pytest.mark.long
     def test_requests_run_side_by_side(self, value):
         arrived = threading.Barrier(5, timeout=60)
 
@@ -412,6 +414,7 @@ class TestFetch:
             refused(f"await fetch({server.url!r})", "timeout", timeout_seconds=1)
             done.set()
 
+    @pytest.mark.long
     @pytest.mark.one_python
     def test_the_time_that_the_user_takes_does_not_count(self, value):
         async def slow(_):

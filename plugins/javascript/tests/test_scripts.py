@@ -136,6 +136,7 @@ def test_a_mistake_is_told_and_never_silent(code, message, run):
     assert message in result.error_message
 
 
+@pytest.mark.long
 def test_a_failing_tool_throws_an_error_with_its_type(run):
     caught = "[e instanceof ToolError, e.name, e.tool, e.errorType, e.message]"
     code = f"try {{ await tools.bad({{}}) }} catch (e) {{ return {caught} }}"
@@ -197,6 +198,7 @@ def test_a_picture_that_is_not_returned_is_named(run):
     )
 
 
+@pytest.mark.long
 def test_a_picture_has_the_same_name_when_the_script_is_written_again(run):
     code = "const r = await tools.look({form: 'list'});"
     [name] = re.findall(r"attachment:[\w.]+\d", run(f"{code} return r").result)
@@ -209,6 +211,7 @@ def test_a_name_of_no_picture_is_told(run):
     assert result.attachments == ()
 
 
+@pytest.mark.long
 def test_nothing_returned_is_said(run):
     assert run("await tools.get({})\nconst x = 1").result == "The script returned nothing; use return."
     assert run("console.log('only this')").result == "[console]\nonly this"

@@ -183,6 +183,7 @@ def test_a_taken_name_is_refused_whoever_has_it(own):
     assert files_of(own) == before
 
 
+@pytest.mark.long
 def test_two_at_once_for_one_name_make_one(own):
     async def work(claw):
         first, second = await creation(claw), await creation(claw, description="Another.")

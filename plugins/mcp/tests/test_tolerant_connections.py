@@ -273,6 +273,7 @@ def test_session_that_a_server_has_forgotten_is_begun_anew(refusal: str, oneclaw
     assert (server.sessions, server.calls) == (2, 2)
 
 
+@pytest.mark.long
 def test_refusal_of_the_call_itself_is_not_repeated(oneclaw_factory: HomeFactory) -> None:
     error = '{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"wrong unit"}}'
     server = Web(lambda message, headers: response(error, status="400 Bad Request"))

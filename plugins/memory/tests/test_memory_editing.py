@@ -56,6 +56,7 @@ def is_subsequence(lines, of):
     return all(line in rest for line in lines)
 
 
+@pytest.mark.long
 @given(FILES, HEADINGS, CONTENTS)
 def test_adding_loses_no_line_and_ends_in_a_newline(text, heading, content):
     items = list_items(normal_text(content))

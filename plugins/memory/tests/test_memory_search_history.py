@@ -52,6 +52,7 @@ def test_hits_say_where_they_come_from(home):
     assert "nothing has all the words, these have some:" in some
 
 
+@pytest.mark.long
 def test_scope_and_days_limit_the_search(home):
     async def work(claw):
         await tell(claw, "kitchen", "tea in the kitchen")

@@ -79,6 +79,7 @@ def send(oneclaw_factory):
     return send
 
 
+@pytest.mark.long
 def test_data_or_text_comes_as_json(send):
     with server_that_answers(204) as (url, taken):
         send(url, text="Good morning.", title="Hello")

@@ -253,6 +253,7 @@ def test_locks_are_taken_again_with_the_next_one(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.long
 def test_a_lock_that_another_turn_has_had_meanwhile_is_not_taken_again(tmp_path: Path) -> None:
     async def main() -> None:
         async with begun(tmp_path) as (one, other, session):

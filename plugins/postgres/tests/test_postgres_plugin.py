@@ -20,6 +20,7 @@ def test_every_scheme_is_opened(scheme):
     assert backend.name == "postgresql://db.example/one"
 
 
+@pytest.mark.long
 def test_a_program_that_chooses_its_plugins_can_store_in_postgresql(postgres, tmp_path):
     environ = {"ONECLAW_DATABASE_URL": database_url(tmp_path)}
 

@@ -266,6 +266,7 @@ def error_of(url: str) -> str:
     return ""
 
 
+@pytest.mark.long
 def test_a_password_that_is_refused_is_not_repeated(postgres: PostgresServer, tmp_path: Path) -> None:
     server = postgres.uri("postgres")
     administer(
@@ -554,6 +555,7 @@ def test_turns_of_many_sessions_are_stored_at_the_same_time(tmp_path: Path) -> N
     asyncio.run(main())
 
 
+@pytest.mark.long
 def test_two_processes_that_find_or_make_the_same_get_one(tmp_path: Path) -> None:
     async def main() -> None:
         async with opened(tmp_path) as one, opened(tmp_path) as other:

@@ -155,6 +155,7 @@ def test_a_function_is_called_directly(tool_context, oneclaw_project):
     assert asyncio.run(greet("Ada", tool_context)) == "Hello Ada"
 
 
+@pytest.mark.long
 def test_a_home_is_opened_again(oneclaw):
     oneclaw.user.says("session")
     assert oneclaw.call_tool("greet", who="Ada", politely=True).is_success

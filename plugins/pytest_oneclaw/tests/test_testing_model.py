@@ -41,6 +41,7 @@ def test_a_group_is_loaded_and_its_tool_called(oneclaw, model):
     assert model.requests[2].messages[-1].content == "Hello Ada"
 
 
+@pytest.mark.long
 def test_offline_rules_answer_where_there_is_no_script(oneclaw):
     turn = oneclaw.send("Greet Ada by name")
 

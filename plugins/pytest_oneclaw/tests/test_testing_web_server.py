@@ -93,6 +93,7 @@ def test_a_function_makes_the_whole_answer(web_server):
         web_server.answers("/", lambda _: "", status=500)
 
 
+@pytest.mark.long
 def test_a_connection_that_breaks(fetch, web_server):
     web_server.hangs_up("/at-once")
     web_server.hangs_up("/halfway", "Hello from the web", after_bytes=5)
@@ -101,6 +102,7 @@ def test_a_connection_that_breaks(fetch, web_server):
         assert_tool_error(fetch(path), "execution_error")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("after_bytes", some([0, 5], 2))
 def test_a_server_that_falls_silent(fetch, web_server, after_bytes):
     web_server.stalls("/", "Hello from the web", after_bytes=after_bytes)
@@ -108,6 +110,7 @@ def test_a_server_that_falls_silent(fetch, web_server, after_bytes):
     assert_tool_error(fetch("/"), "timeout")
 
 
+@pytest.mark.long
 def test_a_slow_server(fetch, web_server):
     web_server.answers("/", "late", delay_seconds=30)
 

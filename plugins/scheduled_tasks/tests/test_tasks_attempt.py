@@ -155,6 +155,7 @@ def test_the_answer_of_a_turn_that_was_finished_is_taken(home, status):
     assert len([each for each in history if each.type is MessageType.USER]) == 1
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 @pytest.mark.parametrize(
     "state",

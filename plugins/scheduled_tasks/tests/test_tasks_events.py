@@ -55,6 +55,7 @@ def test_a_task_that_events_start_is_kept_and_is_never_due(database):
     assert database.run_here(triggers.triggered_tasks) == [task]
 
 
+@pytest.mark.long
 def test_an_event_starts_a_task_once(database):
     triggered(database)
 

@@ -195,6 +195,7 @@ def test_the_log_is_kept_for_ninety_days_and_goes_with_the_task(database):
     assert log(database) == {}
 
 
+@pytest.mark.long
 def test_runs_of_workers_that_are_gone_are_queued_again_once(database):
     database.run_here(tables.add, task())
     plan(database, datetime(2026, 1, 1, 14, 0, 5, tzinfo=UTC))
@@ -335,6 +336,7 @@ def test_a_clock_that_is_wrong_for_ten_seconds_changes_nothing(database, jump):
     assert database.run_here(stored.get_task, one_time.id).next_at == one_time.next_at
 
 
+@pytest.mark.long
 def test_time_that_a_clock_jumps_over_makes_one_run_and_sleep_makes_all(database):
     clocks = Clocks()
     planner = Planner(database, lambda: clocks.now, lambda: clocks.elapsed)
@@ -380,6 +382,7 @@ def test_an_occurrence_that_comes_due_during_a_run(database, policy, expected):
     assert ready == ([later] if policy in (OverlapPolicy.ALLOW, OverlapPolicy.CANCEL_PREVIOUS) else [])
 
 
+@pytest.mark.long
 def test_runs_made_at_once_begin_one_after_the_other(database):
     database.run_here(tables.add, task(every(60), missed=MissedPolicy.ALL))
     now = BEGIN + timedelta(hours=3)
@@ -413,6 +416,7 @@ def test_a_run_begins_a_while_after_it_is_due_and_always_the_same(database):
     assert database.run_here(tables.find, Run, f"{jittery.id}-20260101T140000Z").error == planner.SKIPPED
 
 
+@pytest.mark.long
 def test_a_database_of_the_first_version_opens(database):
     database.run_here(tables.add, task())
     prefix = "oneclaw_tasks." if database.url.startswith("postgresql") else ""

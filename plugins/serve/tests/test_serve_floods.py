@@ -50,6 +50,7 @@ def test_a_connection_that_sends_no_request_is_closed(serving, monkeypatch, data
     assert serving.run(work)
 
 
+@pytest.mark.long
 def test_a_head_that_comes_byte_by_byte_has_no_more_time(serving, monkeypatch):
     monkeypatch.setattr(ImpatientConnection, "head_seconds", 0.2)
 
@@ -122,6 +123,7 @@ def test_the_source_is_what_the_proxy_says(peer, forwarded, source):
     assert source_of(request, {"192.0.2.1"}) == source
 
 
+@pytest.mark.long
 def test_wrong_logins_count_for_their_source_alone(serving):
     async def work(rig):
         access = Access(rig.storage, "cookie", proxies={"192.0.2.1"})

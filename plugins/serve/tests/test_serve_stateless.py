@@ -133,6 +133,7 @@ def test_the_id_of_a_session_leads_no_one_else_there(serving, looking):
     serving.run(work)
 
 
+@pytest.mark.long
 def test_deleted_sessions_are_announced_to_plugins(serving, looking, oneclaw_factory):
     deleted = []
 

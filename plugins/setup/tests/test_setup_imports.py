@@ -97,6 +97,7 @@ def test_all_of_hermes_is_shown_and_taken(oneclaw, ok, home, hermes):
     assert "kept the skill of that name" in again
 
 
+@pytest.mark.long
 @pytest.mark.one_python  # needs other plugins
 def test_nanobot_is_taken(ok, nanobot, home):
     taken = ok("setup", "import", "nanobot", "--yes")

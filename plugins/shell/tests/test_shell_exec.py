@@ -120,11 +120,13 @@ def test_there_is_nothing_to_read_and_no_terminal(run):
     assert "/dev/tty" in text
 
 
+@pytest.mark.long
 def test_signals_and_descriptors_are_as_in_any_shell(run):
     assert run("yes | head -n 1; ls /proc/self/fd | wc -l") == "[exit code: 0]\n\ny\n4"
     assert re.search(r"SigIgn:\t0+[08]0{7}$", run("grep Sig /proc/self/status"), re.MULTILINE)
 
 
+@pytest.mark.long
 def test_output_that_is_no_text_is_shown_all_the_same(run):
     assert run(r"printf '\377ab\303'") == "[exit code: 0]\n\n\ufffdab\ufffd"
     assert run("printf 'Gr\u00fc\u00dfe'") == "[exit code: 0]\n\nGr\u00fc\u00dfe"
@@ -251,6 +253,7 @@ def test_in_a_conversation_the_ends_fit_into_what_the_model_is_shown(context):
 # --- its end ---
 
 
+@pytest.mark.long
 def test_when_its_time_is_up_the_output_so_far_is_given(run, mark):
     started = time.monotonic()
     text = run("echo early; echo trouble >&2; sleep 60", timeout_seconds=1)
@@ -350,6 +353,7 @@ def test_what_has_a_session_of_its_own_goes_on_and_holds_no_one_up(run, mark):
     assert len(running(mark)) == 1
 
 
+@pytest.mark.long
 def test_what_ends_just_after_the_command_loses_none_of_its_output(run):
     assert run("(sleep 0.1; echo late) & echo early") == "[exit code: 0]\n\nearly\nlate"
 

@@ -152,6 +152,7 @@ def test_a_projects_skill_is_loaded_when_the_project_is_trusted(home):
     assert load(home, {"name": "deploy"}).is_success
 
 
+@pytest.mark.long
 def test_a_skill_edited_while_the_home_is_open_is_the_new_one(home):
     async def run():
         async with OneClaw.open(home, environ={}, start_directory=home.parent) as claw:

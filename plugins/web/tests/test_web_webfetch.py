@@ -321,6 +321,7 @@ def test_an_answer_that_drips_is_left_after_the_timeout(fetch, monkeypatch):
     assert result.error_type == "timeout"
 
 
+@pytest.mark.long
 def test_a_server_that_is_not_there_is_told(fetch):
     assert fetch("http://127.0.0.1:1/").error_type == "network_error"
     assert fetch("http://no-such-host.invalid/").error_type == "network_error"
