@@ -439,7 +439,6 @@ def test_compressed_bodies_are_unpacked(run, encoding, content):
     assert body_of(shown(run, response(content, headers=[("Content-Encoding", encoding)]))) == "hello"
 
 
-@pytest.mark.long
 @pytest.mark.one_python
 @pytest.mark.parametrize("encoding", some(["gzip", "deflate"], 2))
 def test_a_decompression_bomb_is_cut_in_steady_memory(run, downloaded, encoding):

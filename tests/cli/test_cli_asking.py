@@ -120,7 +120,6 @@ def test_always_is_remembered(call_diary, ok):
     assert "Dear diary" in ok("call", "read_diary", '{"page": 8}')
 
 
-@pytest.mark.long
 @pytest.mark.one_python
 def test_ctrl_c_at_a_question_ends_the_program(call_diary):
     with call_diary() as terminal:

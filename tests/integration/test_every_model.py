@@ -232,7 +232,6 @@ def has_deferred_tools(body):
     return any("defer_loading" in tool for tool in body["tools"])
 
 
-@pytest.mark.long
 @native_formats
 def test_what_is_refused_in_both_ways_teaches_nothing(tmp_path, wire):
     refusal = wire.refuses(400, wire.native_refusal)

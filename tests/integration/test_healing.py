@@ -41,9 +41,9 @@ def refusing(word, code=400, message="nope", reply=None):
     ("code", "message"),
     some(
         [
+            (400, "flagged by moderation"),
             (400, "nope"),
             (422, "Verarbeitung nicht möglich"),
-            (400, "flagged by moderation"),
             (403, "blocked by our content policy"),
         ],
         4,

@@ -74,24 +74,24 @@ def program(site, tmp_path, *arguments, **environ):
     )
 
 
-@pytest.mark.long
 def test_each_plugin_that_ends_the_program_costs_one_command_and_all_others_none(site, tmp_path):
     install(site, "good", GOOD)
-    for name, source in KILLERS.items():
-        install(site, name, source)
+    killers = some(KILLERS, 3)
+    for name in killers:
+        install(site, name, KILLERS[name])
     for name, (source, _) in SURVIVED.items():
         install(site, name, source)
 
     ended = []
     while (done := program(site, tmp_path, "plugins", "list", "--json")).returncode:
         ended.append(done)
-        assert len(ended) <= len(KILLERS)
+        assert len(ended) <= len(killers)
     listed = {each["name"]: each for each in json.loads(done.stdout)}
 
-    assert len(ended) == len(KILLERS)
+    assert len(ended) == len(killers)
     assert (listed["good"]["tools"], listed["good"]["status"]) == (["good_tool"], "ok")
     causes = {name: " ".join(each["cause"] for each in listed[name]["problems"]) for name in listed}
-    for name in KILLERS:
+    for name in killers:
         assert "the program ended while it was imported; it is left alone" in causes[name]
         assert listed[name]["status"] == "left alone"
         (problem,) = listed[name]["problems"]

@@ -472,7 +472,7 @@ async def repeated(work, claw, start, calls):
 
 
 # In the normal form, some of those that take little time.
-ALWAYS = ("async tool", "tool with tasks", "failing async tool", "settings_changed", "check", "service")
+ALWAYS = ("async tool", "tool with tasks", "failing async tool", "service")
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,6 @@ def assert_clear(ran, *words):
     assert any(word in said for word in words), ran
 
 
-@pytest.mark.long
 @needs_mounts
 def test_a_disk_that_becomes_full(used):
     report = used("full", in_namespace=True)
