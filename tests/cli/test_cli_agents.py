@@ -74,10 +74,10 @@ def test_showing_an_agent_tells_its_tools_with_their_descriptions(ok):
     ("options", "tools", "groups"),
     some(
         [
+            (["--groups", "pdf"], [], ["pdf"]),
+            (["--tools", "read_file"], ["read_file"], []),
             ([], None, None),
             (["--all-tools"], None, None),
-            (["--tools", "read_file"], ["read_file"], []),
-            (["--groups", "pdf"], [], ["pdf"]),
             (["--tools", "*", "--groups", ""], None, []),
             (["--tools", "", "--groups", "*"], [], None),
             (["--tools", ""], [], []),
@@ -95,8 +95,8 @@ def test_choosing_tools_when_it_is_made(ok, options, tools, groups):
     ("options", "tools", "groups"),
     some(
         [
-            (["--description", "x"], ["read_file"], ["pdf"]),
             (["--tools", "write_file"], ["write_file"], ["pdf"]),
+            (["--description", "x"], ["read_file"], ["pdf"]),
             (["--groups", ""], ["read_file"], []),
             (["--tools", "*"], None, ["pdf"]),
             (["--all-tools"], None, None),

@@ -143,7 +143,7 @@ def test_a_deadline_does_not_come_early_though_the_clock_goes_ahead(tmp_path, cl
     assert isinstance(asyncio.run(main())[-1], TurnFinishedEvent)
 
 
-@pytest.mark.parametrize("offset_seconds", some([0.0, -2 * 86_400.0, 2 * 86_400.0, -40 * YEAR_SECONDS], 4))
+@pytest.mark.parametrize("offset_seconds", some([-2 * 86_400.0, 2 * 86_400.0, -40 * YEAR_SECONDS, 0.0], 4))
 def test_the_limit_of_a_day_holds_on_the_day_that_the_clock_says(tmp_path, clock, offset_seconds):
     async def answer(request):
         yield ModelResponse(text="Done.", usage=TokenUsage(input_tokens=60, output_tokens=60))

@@ -63,7 +63,7 @@ def files(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.one_python
-@pytest.mark.parametrize("old", some([(), ("old manifest", "old code")], 2))
+@pytest.mark.parametrize("old", some([("old manifest", "old code"), ()], 2))
 def test_killed_at_every_step(files, old):
     command = [sys.executable, "-c", KILLER, str(files.folder), *old]
     states = json.loads(subprocess.run(command, stdout=subprocess.PIPE, timeout=60, check=True).stdout)
