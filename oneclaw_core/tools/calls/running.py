@@ -20,7 +20,7 @@ from oneclaw_core.types.provenance import CALL_MARKS
 from oneclaw_core.types.tools import Act, SelfRunningTool, Tool, ToolDefinition, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from oneclaw_core.contract.home_services import HomeServices
@@ -186,7 +186,7 @@ class TimedRun:
         """
         name = context.tool_name
         with ThreadWatch() as threads:
-            task = started_task(self._finish(invoke(tool, arguments, context), name))
+            task = started_task(self._finish(tool, arguments, context))
         task.add_done_callback(self._wake)
         try:
             while not task.done():
@@ -223,16 +223,16 @@ class TimedRun:
             if (network := self._running.close()) is not None:
                 await network.aclose(self._worker)
 
-    async def _finish(self, work: Coroutine[Any, Any, ToolResult], name: str) -> ToolResult:
+    async def _finish(self, tool: Tool, arguments: dict[str, Any], context: ToolContext) -> ToolResult:
         """Wait for the tool; whatever it raises becomes its result."""
         around = self._around
         async with around or nullcontext():
             try:
-                result = await work
+                result = await invoke(tool, arguments, context)
             except (asyncio.CancelledError, KeyboardInterrupt):
                 raise
             except BaseException as error:  # noqa: BLE001  # whatever a tool raises becomes its result, SystemExit too
-                result = _failure(name, error)
+                result = _failure(context.tool_name, error)
             if around is not None:
                 around.set_result(result)
         self._wake()  # a turn of the event loop sooner than the callbacks of the task
