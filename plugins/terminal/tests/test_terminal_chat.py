@@ -52,7 +52,6 @@ def say(terminal, line, expected):
     return shown
 
 
-@pytest.mark.long
 def test_a_conversation_in_a_terminal(serve, home):
     slowly = sse([chunk({"role": "assistant", "content": "Slowly"})], done=False)
     late = calls(("get_current_time", {"timezone": "UTC"}))
