@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# The trees of the pages stay to the end: looking for garbage in them takes a fourth of the time, and frees nothing.
+# The trees of the pages stay to the end: looking for garbage in them takes seconds.
 gc.disable()
 
 # The reference must not depend on the machine that builds it.

@@ -40,7 +40,6 @@ def assert_listed(name, listed):
     assert all(problem["remedy"] for problem in listed[name]["problems"])
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", [each for each in FAULTY if each not in KILLING] if IS_LONG else ["import_error"])
 def test_a_message_is_answered_and_what_is_wrong_is_listed(name, oneclaw, installed):
     installed(name)

@@ -111,7 +111,6 @@ FAR = """
 """
 
 
-@pytest.mark.long
 def test_a_conversation_reads_no_group_that_it_does_not_need(oneclaw, install_plugin, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     install_plugin("boats", FAR)

@@ -21,7 +21,6 @@ def say(oneclaw, monkeypatch):
     return run
 
 
-@pytest.mark.long
 def test_a_change_of_the_user_is_not_lost_in_a_later_turn(say, home):
     home.mkdir()
     workspace = home / "workspace"

@@ -7,7 +7,6 @@ import pytest
 from oneclaw_core import OneClaw, ToolCallEvent, ToolResultEvent
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("message", "code", "result"),
     [

@@ -65,7 +65,6 @@ def run_turns(home, server):
     return done.stdout.splitlines(), done.stderr
 
 
-@pytest.mark.long
 def test_a_turn_is_killed_at_random_points(tmp_path, database_environ, monkeypatch):
     for name, value in database_environ.items():
         monkeypatch.setenv(name, value)

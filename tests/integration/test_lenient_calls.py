@@ -1,6 +1,5 @@
 """Calls that a model wrote almost right run, and the history keeps what the model wrote."""
 
-import pytest
 from model_server import ModelServer
 from test_every_model import WIRES, addresses, of_type, said, stored
 
@@ -11,7 +10,6 @@ FENCED = '```json\n{"timezone": "UTC"}\n```'
 QUOTED = '{"query":"larkspur",  "max_results":"2"}'
 
 
-@pytest.mark.long
 def test_the_history_has_the_models_own_bytes(tmp_path):
     wire = WIRES["openai_compatible"]
     called = wire.calls(("get_current_time", FENCED), ("search_history", QUOTED))

@@ -72,7 +72,7 @@ JUDGED = {
 
 
 def judge(wire, body):
-    """Have the vendor's type judge a request, in the long form: these take seconds to import."""
+    """Have the vendor's type check a request, only in the long form: the types take seconds to import."""
     if not IS_LONG:
         return
     key, judge_of_it = JUDGED[wire.provider]

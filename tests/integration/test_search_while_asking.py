@@ -21,7 +21,6 @@ def with_home(home, work):
     return asyncio.run(run())
 
 
-@pytest.mark.long
 def test_the_question_just_asked_is_never_found(home):
     async def work(claw):
         async def ask(session, text):

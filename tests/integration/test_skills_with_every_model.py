@@ -44,7 +44,6 @@ def sent(home, server, wire, *messages):
     return server.bodies
 
 
-@pytest.mark.long
 @some_formats
 def test_a_skill_that_the_model_loads_brings_its_group(home, wire):
     script = [

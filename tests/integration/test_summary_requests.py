@@ -109,7 +109,6 @@ def test_without_a_summary_it_is_asked_for_of_the_text(tmp_path, refused):
     assert "tools" not in second
 
 
-@pytest.mark.long
 def test_a_history_over_the_context_window_is_summarised_as_text(tmp_path):
     wire = PROVIDERS["openai_compatible"]
 

@@ -44,7 +44,6 @@ def results_of(home, server, wire, *, during=None):
     return asyncio.run(send()), asked
 
 
-@pytest.mark.long
 @some_formats
 def test_a_tool_is_written_used_and_deleted_in_one_turn(tmp_path, wire):
     with WebServer(lambda request: response('{"count": 7}')) as web:

@@ -12,7 +12,7 @@ import time
 from itertools import product
 
 import pytest
-from how_long import IS_LONG, some
+from how_long import some
 from site_plugins import GOOD, install, ours, remove
 
 from oneclaw_core import OneClaw, hookimpl
@@ -345,7 +345,7 @@ STATES = ("all is there", "cache deleted", "data unreadable")
 KINDS = ("import fails", "incompatible", "left alone", "hangs")
 
 
-@pytest.mark.parametrize(("kind", "state"), list(product(KINDS, STATES))[:: 1 if IS_LONG else 8])
+@pytest.mark.parametrize(("kind", "state"), some(product(KINDS, STATES), 8))
 def test_a_gate_whose_plugin_cannot_be_loaded_any_more_denies(kind, state, site, hanging, tmp_path, monkeypatch):
     install(site, "good", GATE)
     assert asyncio.run(called(tmp_path)) == (True, None)

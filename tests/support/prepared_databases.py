@@ -17,8 +17,8 @@ def prepare_databases_once():
     made = []
 
     def prepare_from_copy(self):
-        is_replaced = migrations.create is not create  # by a test
-        if is_replaced or not isinstance(self, SqliteBackend) or self.path.stat().st_size:
+        is_replaced_by_test = migrations.create is not create
+        if is_replaced_by_test or not isinstance(self, SqliteBackend) or self.path.stat().st_size:
             return prepare(self)
         if not made:
             prepare(self).close()

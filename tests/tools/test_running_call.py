@@ -137,6 +137,17 @@ def test_a_tool_that_does_not_end_is_stopped(monkeypatch):
     assert asyncio.run(work()) == ToolResult.error("timeout", goes_on)
 
 
+def test_a_tool_whose_time_is_up_before_it_begins_is_not_run():
+    begun = []
+
+    async def begin(given):
+        begun.append(given)
+
+    # A coroutine that nobody awaits would be a warning, which is an error in tests.
+    assert result_of(begin, 1e-9).error_type == "timeout"
+    assert begun == []
+
+
 def test_the_time_of_questions_does_not_count(tmp_path):
     async def work():
         async with running_call(tmp_path, timeout_seconds=10.0) as given:

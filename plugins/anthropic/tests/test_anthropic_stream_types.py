@@ -1,6 +1,6 @@
 """What the scripted service streams is what Anthropic's own library accepts as an answer.
 
-To import its types for the first time takes eight seconds.
+The first import of its types takes eight seconds.
 """
 
 import copy

@@ -53,7 +53,6 @@ def listed(installation):
     return found
 
 
-@pytest.mark.long
 def test_a_person_sees_one_page_and_no_is_the_default(with_uv, wheels):
     wheel(wheels)
     environ = {**os.environ, **with_uv.environ, "ONECLAW_HOME": str(with_uv.home)}

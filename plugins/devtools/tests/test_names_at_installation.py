@@ -72,7 +72,6 @@ def test_a_name_that_was_given_away_comes_back_with_the_uninstallation(installat
     assert installation.oneclaw("plugins", "install", "acme-ape").returncode == 1
 
 
-@pytest.mark.long
 @pytest.mark.skipif(not choose_sandbox().backend, reason="this machine has no sandbox")
 def test_names_of_oneclaw_are_refused_without_importing_the_plugin_unconfined(with_uv, wheels, tmp_path):
     ran = tmp_path / "ran"

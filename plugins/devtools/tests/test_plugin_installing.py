@@ -82,7 +82,6 @@ def test_a_checkout_does_not_choose_the_index(installation, wheels, tmp_path):
     assert other_index not in done.stderr
 
 
-@pytest.mark.long
 def test_a_file_that_changed_since_it_was_shown_is_refused(installation, wheels, is_with_pip, monkeypatch):
     write_wheel(wheels)
     lines = []

@@ -172,15 +172,12 @@ def test_panes_are_frozen_and_let_go(sheets, budget, change):
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("action", "arguments"),
-    some(
-        [
-            ("add_tab", {"title": "New"}),
-            ("duplicate_tab", {"tab": "Old", "title": "New"}),
-            ("delete_tab", {"tab": "Old"}),
-            ("move_tab", {"tab": "Sales", "index": 1}),
-        ],
-        4,
-    ),
+    [
+        ("add_tab", {"title": "New"}),
+        ("duplicate_tab", {"tab": "Old", "title": "New"}),
+        ("delete_tab", {"tab": "Old"}),
+        ("move_tab", {"tab": "Sales", "index": 1}),
+    ],
 )
 def test_what_went_through_unseen_is_not_done_twice(google, sheets, budget, change, action, arguments):
     google.fail("sheets.spreadsheets.batchUpdate", status=503, is_after=True)

@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-from how_long import some
 from oneclaw_javascript.user_tools.atomic_pair import ToolFiles
 
 from oneclaw_core import OneClawError
@@ -63,7 +62,7 @@ def files(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.one_python
-@pytest.mark.parametrize("old", some([("old manifest", "old code"), ()], 2))
+@pytest.mark.parametrize("old", [("old manifest", "old code"), ()])
 def test_killed_at_every_step(files, old):
     command = [sys.executable, "-c", KILLER, str(files.folder), *old]
     states = json.loads(subprocess.run(command, stdout=subprocess.PIPE, timeout=60, check=True).stdout)

@@ -164,7 +164,6 @@ def test_a_model_is_recorded_once_and_replayed_without_it(run, pytester):
     other.stdout.fnmatch_lines(["*CassetteMissError*", "*user: Wave to Ada*", "*user: Greet Ada by name*"])
 
 
-@pytest.mark.long
 @pytest.mark.one_python
 def test_answers_that_are_not_asked_for_fail_the_test(run, pytester):
     (pytester.path / "cassettes").mkdir()

@@ -9,7 +9,6 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 
 import pytest
-from how_long import some
 from oneclaw_scheduled_tasks import attempt as attempt_module
 from oneclaw_scheduled_tasks.attempt import CONTINUATION, CONTINUATION_WITH_REPEATS, attempt, done_in, message_to_send
 from oneclaw_scheduled_tasks.task import Run, RunStatus, Task, run_id
@@ -159,7 +158,7 @@ def test_the_answer_of_a_turn_that_was_finished_is_taken(home, status):
 @pytest.mark.one_python  # needs other plugins
 @pytest.mark.parametrize(
     "state",
-    some([{"status": RunStatus.INTERRUPTED, "is_cut_off": True}, {"attempt": 2, "is_cut_off": True}], 2),
+    [{"status": RunStatus.INTERRUPTED, "is_cut_off": True}, {"attempt": 2, "is_cut_off": True}],
 )
 def test_a_turn_that_was_cut_off_is_gone_on_with(home, state):
     (_, again), _, history, _ = attempts(home, (task(), run()), (task(), run(**state)))
