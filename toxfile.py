@@ -1,11 +1,10 @@
 """Share the tests out among the environments, as tox itself cannot.
 
-The setting ``marks`` names the tests to run, ``folders`` says where they are, and ``processes`` in how many processes
-they run.
+The setting ``marks`` names the tests to run, and ``processes`` says in how many processes they run.
 
-``tox -e py312`` runs all tests on Python 3.12. Where tox runs its whole list, no test runs twice: the default Python
-runs the tests of the core, ``plugins`` and ``together`` run those of the plugins, and other Pythons those that depend
-on the version. These are few, so importing them in a second process would take longer than it saves.
+``tox -e py312`` runs all tests on Python 3.12. Where tox runs its whole list, no test runs twice: ``plugins`` runs most
+tests of the plugins, the default Python all others, and other Pythons those that depend on the version. These are few,
+so importing them in a second process would take longer than it saves.
 """
 
 from __future__ import annotations
@@ -25,15 +24,14 @@ DEFAULT = f"py{sys.version_info.major}{sys.version_info.minor}"
 @impl
 def tox_add_env_config(env_conf: EnvConfigSet, state: State) -> None:
     """Choose the tests of an environment as a mark expression of pytest."""
-    processes, folders = 2, ""
+    processes = 2
     chosen = getattr(state.conf.options, "env", None)
     if chosen is not None and not chosen.is_default_list:
         marks = "not long"
     elif env_conf.name == DEFAULT:
-        marks, folders = "not long", "tests examples"
+        marks = "not long and (one_python or not of_plugin)"
     else:
         marks = "not long and every_python and not one_python"
         processes = 0
     env_conf.add_config("marks", of_type=str, default=marks, desc="the tests to run, as a mark expression of pytest")
-    env_conf.add_config("folders", of_type=str, default=folders, desc="where the tests are, all of them if it is empty")
     env_conf.add_config("processes", of_type=str, default=str(processes), desc="how many processes share the tests")

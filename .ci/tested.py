@@ -17,7 +17,7 @@ CLOSING_LINE = re.compile(r"^=+ (.*\d+ \w+.* in [\d.]+s.*?) =+$", re.MULTILINE)
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 VERSION = re.compile(r"-- Python (3\.\d+)\.")
 RUNS_ON_VERSIONS = re.compile(r"py\d+")
-RUNS_TESTS = re.compile(r"py\d+|plugins|together|third-party|lowest|release")
+RUNS_TESTS = re.compile(r"py\d+|plugins|third-party|lowest|release")
 OUTCOMES = ("failed", "passed", "skipped", "xfailed", "error", "errors")
 
 

@@ -83,8 +83,13 @@ class PluginCache:
         self._mark_left_behind()
 
     def plugins(self) -> list[Plugin]:
-        """Return the installed plugins: the built-in tools first, then by name and package."""
-        return [Plugin.from_dict(self._rows[key]) for key in self._keys]
+        """Return the installed plugins, without what they register: the built-in tools first, then by name."""
+        return [Plugin.from_dict({**self._rows[key], "registrations": ()}) for key in self._keys]
+
+    def recall(self, plugin: Plugin) -> None:
+        """Give a plugin what it registers, as far as that is known; a disabled one has no use for it."""
+        if not (plugin.is_disabled or plugin.registrations) and (row := self._row(plugin)) is not None:
+            plugin.registrations = Plugin.from_dict(row).registrations
 
     def known(self, plugin: Plugin) -> Plugin:
         """Return a plugin for a catalog, with what it registers as far as that is known."""
@@ -142,9 +147,8 @@ class PluginCache:
             plugins: those that were loaded, of whose problems the user was told now.
         """
         for each in plugins:
-            row = self._row(each)
             causes = sorted({problem.cause for problem in each.problems if problem.is_error})
-            if row is not None and row["known_causes"] != causes and not each.is_disabled:
+            if (row := self._row(each)) is not None and row["known_causes"] != causes and not each.is_disabled:
                 self._put(_key(each), {**row, "known_causes": causes})
         self._write()
 
@@ -206,9 +210,7 @@ class PluginCache:
         self._changed.add(key)
 
     def _read(self) -> tuple[dict[str, list[str]], _Rows]:
-        if self._path is None or self._path.is_symlink():
-            return {}, {}
-        return _parse(self._path)
+        return ({}, {}) if self._path is None or self._path.is_symlink() else _parse(self._path)
 
     def _write(self) -> None:
         """Write the file, with what other processes have written there since."""

@@ -50,7 +50,7 @@ class Reviews(Protocol):
 
 
 def discover() -> list[Plugin]:
-    """Find the installed plugins: the built-in tools first, then by name and package."""
+    """Find the installed plugins, without what they register: the built-in tools first, then by name and package."""
     return PluginCache(cache_path()).plugins()
 
 
@@ -73,6 +73,7 @@ def load_plugins(
     naming = Naming(plugins, is_whole=entry_points is None)
     for place, plugin in enumerate(plugins):
         loading.set_name(plugin, naming.plugin_name(place), disabled)
+        cache.recall(plugin)
     loading.look()
     if has_settings_of_others(plugins):  # which may not take the names of OneClaw's own
         cache.amend(describe_remaining(plugins))
@@ -114,11 +115,9 @@ class _Loading:
         """Look at the plugins of which it is not known what they register; keep the gates of those that do not load."""
         enabled = [each for each in self.catalog.plugins if not each.is_disabled]
         usable = [each for each in enabled if not self._is_blocked(each)]
-        for plugin in usable:
-            if plugin.given is not None:
-                self._looker.look(plugin)
-        unknown = self._cache.unknown(usable)
-        if unknown:
+        for plugin in [each for each in usable if each.given is not None]:
+            self._looker.look(plugin)
+        if unknown := self._cache.unknown(usable):
             self._look_at(unknown)
         for plugin in enabled:
             if plugin.is_installed and plugin.is_unusable:

@@ -43,8 +43,8 @@ def earlier_behaviour(tool: object, definition: ToolDefinition) -> dict[str, Any
     """
     # A tool that answers for any attribute, such as a mock, declares nothing.
     places = [vars(each) for each in (*type(tool).__mro__, tool) if hasattr(each, "__dict__")]
-    there = [name for name in _ATTRIBUTES if any(name in each for each in places)]
-    found = {name: getattr(tool, name) for name in there}
+    there = set[str]().union(*(_ATTRIBUTES.keys() & each.keys() for each in places))
+    found = {name: getattr(tool, name) for name in _ATTRIBUTES if name in there}
     behaviour = definition.behaviour
     return {
         name: value

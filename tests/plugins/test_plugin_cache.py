@@ -175,7 +175,8 @@ def test_settings_of_others_are_described_at_the_first_look(site):
 @pytest.mark.long
 def test_own_settings_are_described_when_they_are_needed_and_once(site):
     def described():
-        rows = [each for plugin in discover() for each in plugin.registrations if each.hook == "register_settings"]
+        plugins = load_plugins().plugins
+        rows = [each for plugin in plugins for each in plugin.registrations if each.hook == "register_settings"]
         return {each.plugin for each in rows if "schema" in each.options}
 
     catalog = load_plugins()

@@ -7,10 +7,13 @@ has come or gone.
 import os
 import sys
 from functools import cache
+from pathlib import Path
+
+_CHECKOUT = str(Path(__file__).parents[2])
 
 
 def look_for_packages_once():
-    """Remember what lies in the directories of ``sys.path``; later calls do nothing."""
+    """Remember what lies in the directories of ``sys.path``, and in those of the checkout; later calls do nothing."""
     from oneclaw_core.plugins import installed
 
     look = installed._metadata_in
@@ -21,6 +24,6 @@ def look_for_packages_once():
     known = cache(look)
 
     def look_once(path):
-        return known(path) if path in lasting else look(path)
+        return known(path) if path in lasting or path.startswith(_CHECKOUT) else look(path)
 
     installed._metadata_in = look_once

@@ -78,8 +78,17 @@ class StandIn:
         mark = _mark(
             tryfirst=options.tryfirst or is_first, trylast=options.trylast and not is_first, wrapper=options.wrapper
         )
+        self.hook = hook
         self.step = step
         setattr(self, hook, mark(wrapper if options.wrapper else implementation))
+
+
+class Planner(pluggy.PluginManager):
+    """Orders stand-ins."""
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> pluggy.HookimplOpts | None:
+        """Look at the hook of a stand-in, and at no other attribute, which would take long."""
+        return super().parse_hookimpl_opts(plugin, name) if name == plugin.hook else None
 
 
 def plan(plugins: Iterable[RunningPlugin], first: Sequence[str]) -> dict[str, tuple[Step, ...]]:
@@ -89,8 +98,7 @@ def plan(plugins: Iterable[RunningPlugin], first: Sequence[str]) -> dict[str, tu
         plugins: of the open home.
         first: the names of plugins that the user wants before the others, in this order.
     """
-    manager = pluggy.PluginManager("oneclaw")
-    manager.add_hookspecs(hookspecs)
+    manager = Planner("oneclaw")
     places = {name: place for place, name in enumerate(first)}
     ordered = sorted(plugins, key=lambda each: (places.get(each.name, len(places)), each.name))
     steps = [
