@@ -42,7 +42,7 @@ def earlier_behaviour(tool: object, definition: ToolDefinition) -> dict[str, Any
         The attributes that 0.2 read, with their values; other values of them had no effect.
     """
     # A tool that answers for any attribute, such as a mock, declares nothing.
-    places = [vars(each) for each in (*type(tool).__mro__, tool) if hasattr(each, "__dict__")]
+    places = [vars(each) for each in (*type(tool).__mro__[:-1], tool) if hasattr(each, "__dict__")]
     there = set[str]().union(*(_ATTRIBUTES.keys() & each.keys() for each in places))
     found = {name: getattr(tool, name) for name in _ATTRIBUTES if name in there}
     behaviour = definition.behaviour
