@@ -3,9 +3,9 @@
 Usage: ``python release/each_plugin.py [--alone] [PYTEST_ARGUMENT ...]``, in an environment that it may change. All runs
 use this environment in turn: ``uv pip install --exact`` removes what the next one does not require.
 
-To start a run takes longer than most plugins' tests, so plugins that require the same packages share one: none of them
-can use a package that it does not require, and that none imports another one is a contract of import-linter. With
-``--alone``, each plugin has a run to itself.
+There are two runs: of the plugins that require no package beyond those of the core, and of the others. That a plugin
+imports nothing that it does not require is tested by itself. With ``--alone``, each plugin has a run to itself, which
+takes longer to start than most plugins' tests take.
 """
 
 from __future__ import annotations
@@ -60,10 +60,7 @@ def _install(command: list[str]) -> None:
 
 
 def _runs(*, is_alone: bool) -> list[list[Path]]:
-    """Return the projects of plugins that are tested at once.
-
-    Those without property tests come last: pytest starts faster once hypothesis is removed.
-    """
+    """Return the projects of plugins that are tested at once."""
     projects = {each: _read(each) for each in sorted(ROOT.glob("plugins/*/pyproject.toml"))}
     ours = {document["project"]["name"]: _names(document["project"]["dependencies"]) for document in projects.values()}
     there = _names(_read(ROOT / "pyproject.toml")["project"]["dependencies"]) | {"oneclaw-core", "pytest", "hypothesis"}
@@ -72,8 +69,8 @@ def _runs(*, is_alone: bool) -> list[list[Path]]:
         needed = _names([*document["project"]["dependencies"], *document["dependency-groups"]["test"]])
         while more := {each for name in needed for each in ours.get(name, ())} - needed:
             needed |= more
-        runs.setdefault(project if is_alone else frozenset(needed - there - ours.keys()), []).append(project)
-    return sorted(runs.values(), key=lambda run: not any("hypothesis" in each.read_text("utf-8") for each in run))
+        runs.setdefault(project if is_alone else bool(needed - there - ours.keys()), []).append(project)
+    return list(runs.values())
 
 
 def _read(project: Path) -> dict[str, Any]:
