@@ -25,6 +25,13 @@ def check(name, folder, patience):
     return check_plugin(str(make_wheel(name, folder)), options)
 
 
+def test_what_a_hook_prints_is_told_apart_from_what_an_import_prints(tmp_path):
+    found = {each.check for each in check("prints_in_hook", tmp_path, PATIENT).findings}
+
+    assert "hooks.prints" in found
+    assert "import.prints" not in found
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", some(KINDS, 30))
 def test_a_broken_plugin_is_told_apart(name, tmp_path):

@@ -144,7 +144,7 @@ KINDS: dict[str, Kind] = {
     "leaking_tool": _called("calls.leaks-key"),
     "reading_tool": _called("calls.reads-outside"),
     "writing_tool": _called("permissions.undeclared"),
-    "starting_tool": _called("permissions.undeclared"),
+    "starting_tool": _called("permissions.undeclared", "capabilities.undeclared"),
     "connecting_tool": _called("permissions.undeclared", "capabilities.undeclared"),
     "printing_tool": _called("calls.prints"),
     "moving_tool": _called("calls.changes-process"),

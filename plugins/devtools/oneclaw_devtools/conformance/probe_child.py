@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 import warnings
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from json import dumps  # as it is before a plugin changes it
@@ -203,6 +203,7 @@ class Channel:
         os.dup2(null, 0)
         self._printed = tempfile.TemporaryFile()  # noqa: SIM115  # until the process ends
         os.dup2(self._printed.fileno(), 1)
+        self._stdout = sys.stdout
         self._read = 0
         self._lock = threading.Lock()
 
@@ -224,19 +225,21 @@ class Channel:
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """Tell that a step begins and ends."""
-        self.printed()
-        before = ProcessState.now()
-        self.send({"begin": name})
-        # In the midst of what `-X importtime` writes there.
-        os.write(2, f"\noneclaw check: begin {name}\n".encode())
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            milliseconds = (time.perf_counter() - started) * 1000
-            os.write(2, f"\noneclaw check: end {name}\n".encode())
-            changes = before.changes()
-            self.send({"end": name, "milliseconds": milliseconds, "printed": self.printed(), "changes": changes})
+        # The loader keeps what is printed, and does not know in which step it was.
+        with redirect_stdout(self._stdout):
+            self.printed()
+            before = ProcessState.now()
+            self.send({"begin": name})
+            # In the midst of what `-X importtime` writes there.
+            os.write(2, f"\noneclaw check: begin {name}\n".encode())
+            started = time.perf_counter()
+            try:
+                yield
+            finally:
+                milliseconds = (time.perf_counter() - started) * 1000
+                os.write(2, f"\noneclaw check: end {name}\n".encode())
+                changes = before.changes()
+                self.send({"end": name, "milliseconds": milliseconds, "printed": self.printed(), "changes": changes})
 
 
 def serve() -> NoReturn:
