@@ -1,4 +1,4 @@
-"""What a distribution imports is installed with it, also what few calls import."""
+"""Each distribution requires the packages that its code imports, also those that are imported within functions."""
 
 import ast
 import re

@@ -380,7 +380,7 @@ def test_other_requests_refuse_arguments_of_another_type_too(tmp_path):
     asyncio.run(run())
 
 
-def test_a_session_of_an_agent_that_there_is_not_is_not_begun(tmp_path):
+def test_a_session_of_an_unknown_agent_is_not_begun(tmp_path):
     async def run():
         async with opened(tmp_path) as claw:
             with pytest.raises(NotFoundError, match="there is no agent 'Nobody'"):

@@ -141,7 +141,7 @@ def test_a_call_whose_time_is_up_at_once_leaves_no_coroutine_behind():
     async def sleep(given):
         await asyncio.sleep(30)
 
-    # With Python 3.11 the tool has not begun yet. A coroutine that nobody awaits would be a warning, an error in tests.
+    # On Python 3.11 the tool has not begun yet. A coroutine that is never awaited causes a warning, and the test fails.
     assert result_of(sleep, 1e-9).error_type == "timeout"
 
 
